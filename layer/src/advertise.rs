@@ -158,14 +158,15 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
 /// Calls the layer or driver below to answer a query. If the layer gives transform feedback on the physical device,
-/// `put` then changes the answer.
+/// the structures that [only the layer knows](CaptureSupport::gives_structure) are not linked into the chain during the
+/// call, and `put` then changes the answer.
 ///
 /// # Safety
-/// The physical device is live, and `put` writes to the chain of the structure that `call` fills
-/// in.
+/// The physical device is live, and `call` and `put` write to the chain that `answer` begins.
 unsafe fn ask<F>(
     name: &'static str,
     device: vk::PhysicalDevice,
+    answer: *mut vk::BaseOutStructure<'_>,
     next: impl Fn(&InstanceData) -> Option<F>,
     call: impl FnOnce(F),
     put: impl FnOnce(&CaptureSupport),
@@ -178,11 +179,12 @@ unsafe fn ask<F>(
         let Some(next) = next(&instance) else {
             return tracing::error!("{name}: the layer or driver below has none");
         };
-        call(next);
         // SAFETY: the caller's contract.
-        if let Some(support) = instance.capture_support(&unsafe { instance.activity(device) }) {
-            put(support);
-        }
+        let activity = unsafe { instance.activity(device) };
+        let Some(support) = instance.capture_support(&activity) else { return call(next) };
+        // SAFETY: the caller's contract.
+        unsafe { chain::without(answer, |s_type| support.gives_structure(s_type), || call(next)) };
+        put(support);
     });
 }
 
@@ -200,6 +202,7 @@ macro_rules! asks {
                 ask(
                     $name,
                     device,
+                    answer.cast(),
                     |instance| instance.optional.$next,
                     |next| next(device, answer),
                     |support| {

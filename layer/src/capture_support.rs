@@ -36,6 +36,17 @@ impl CaptureSupport {
         self.capabilities.geometry_shader
     }
 
+    /// Whether structures of this type, with features or properties, are of an extension that the layer gives to
+    /// programs. The layer or driver below does not get them, since it need not know the extension.
+    pub(crate) fn gives_structure(&self, s_type: vk::StructureType) -> bool {
+        use vk::StructureType as Type;
+        matches!(
+            s_type,
+            Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT
+                | Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT
+        )
+    }
+
     /// Returns the properties that programs see:
     /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html).
     /// The specification requires minimum values ([required

@@ -60,6 +60,39 @@ pub(crate) unsafe fn all_of<'a, T: vk::TaggedStructure + 'a>(
     }
 }
 
+/// Calls `call`, which fills in the structures behind `head`, while those of certain types are not linked into the chain.
+/// After the call the chain is as it was before.
+///
+/// # Safety
+/// `head` is null or begins a valid chain, whose structures may be written until this function returns, as those that a
+/// program passes for results.
+pub(crate) unsafe fn without<R>(
+    head: *mut vk::BaseOutStructure<'_>,
+    is_left_out: impl Fn(vk::StructureType) -> bool,
+    call: impl FnOnce() -> R,
+) -> R {
+    let mut left_out = Vec::new();
+    let mut last = head;
+    // SAFETY: the caller's contract; the pointers are the program's, each to a structure of the chain.
+    unsafe {
+        while let Some(structure) = last.as_mut()
+            && let Some(next) = structure.p_next.as_ref()
+        {
+            if is_left_out(next.s_type) {
+                left_out.push((last, structure.p_next));
+                structure.p_next = next.p_next;
+            } else {
+                last = structure.p_next;
+            }
+        }
+        let result = call();
+        for (structure, next) in left_out.into_iter().rev() {
+            (*structure).p_next = next;
+        }
+        result
+    }
+}
+
 /// This layer's link in the loader's list of layers, and the address of the loader's pointer to that link.
 #[derive(Debug)]
 pub(crate) struct OwnLink<L> {

@@ -44,6 +44,7 @@ pub(crate) unsafe extern "system" fn get_format_properties(
         ask(
             "vkGetPhysicalDeviceFormatProperties",
             device,
+            std::ptr::null_mut(),
             |instance| Some(instance.next.fp_v1_0().get_physical_device_format_properties),
             |next| next(device, format, answer),
             |_| {
@@ -69,6 +70,7 @@ macro_rules! asks {
                 ask(
                     $name,
                     device,
+                    answer.cast(),
                     |instance| instance.optional.$next,
                     |next| next(device, format, answer),
                     |_| {

@@ -80,3 +80,30 @@ fn without_a_link_there_is_an_error() {
     let device = unsafe { device_link((&raw const empty).cast()) }.unwrap_err();
     assert_eq!(device, Error::NoLink("VkDeviceCreateInfo"));
 }
+
+/// Structures that are left out are not in the chain during the call, wherever in it they are, and are again after it.
+#[test]
+fn a_call_does_not_see_what_is_left_out() {
+    type Left<'a> = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'a>;
+    let s_type = <Left<'_> as vk::TaggedStructure>::STRUCTURE_TYPE;
+    for left_out in 0_u32..1 << 4 {
+        let is_left_out = |place: usize| left_out >> place & 1 != 0;
+        let mut all = [vk::BaseOutStructure::default(); 5];
+        for place in (0..4).rev() {
+            all[place].p_next = &raw mut all[place + 1];
+            let other = vk::StructureType::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT;
+            all[place + 1].s_type = if is_left_out(place) { s_type } else { other };
+        }
+        let head = &raw mut all[0];
+        // SAFETY: the chain is valid.
+        let places = || unsafe { structures(head.cast_const().cast()) }.collect::<Vec<_>>();
+        let before = places();
+        // SAFETY: the chain is valid.
+        let during = unsafe { without(head, |found| found == s_type, places) };
+        let expected = (0..5).filter(|place| *place == 0 || !is_left_out(place - 1));
+        assert_eq!(during, expected.map(|place| before[place]).collect::<Vec<_>>());
+        assert_eq!(places(), before);
+    }
+    // SAFETY: null is allowed.
+    assert_eq!(unsafe { without(ptr::null_mut(), |_| true, || 7) }, 7);
+}

@@ -162,8 +162,10 @@ pub(in crate::runtime) unsafe fn query(
     let mut portability_limits = vk::PhysicalDevicePortabilitySubsetPropertiesKHR::default();
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut properties2 = vk::PhysicalDeviceProperties2::default();
+    // The loader lists the extensions that manifests of implicit layers promise, whether or not the driver has them. The
+    // properties are asked only where the feature tells that it does.
     chain! { properties2,
-        has_xfb => xfb_limits,
+        xfb.transform_feedback == vk::TRUE => xfb_limits,
         has_provoking => provoking_limits,
         has_divisor => divisor_limits,
         has_portability => portability_limits,
