@@ -34,7 +34,8 @@ pub(crate) enum Cause {
 pub(crate) enum Reason {
     /// The driver has the extension, and reports the feature `transformFeedback`.
     DriverHasIt(Lacks),
-    /// The device lacks a capability without which captures are impossible. The text names it.
+    /// The device lacks a capability without which captures are impossible, or would make programs fail that work without
+    /// them. The text names it.
     Incapable(String),
     /// The driver failed to report its capabilities.
     Unknown(vk::Result),
@@ -122,11 +123,7 @@ impl Activity {
     /// The driver has the extension only if it reports the feature `transformFeedback`. That the extension is listed
     /// proves nothing: the loader lists all extensions that the manifests of implicit layers promise, including this
     /// layer's.
-    pub(crate) fn of(
-        #[cfg_attr(not(feature = "test-switches"), allow(unused_mut, reason = "of switches"))]
-        mut capabilities: Capabilities,
-        settings: &Settings,
-    ) -> Self {
+    pub(crate) fn of(mut capabilities: Capabilities, settings: &Settings) -> Self {
         let lacks = capabilities.transform_feedback.as_ref().map(Lacks::of);
         let cause = match lacks {
             lacks if settings.force_enable => Cause::Forced(lacks.unwrap_or_default()),
@@ -134,14 +131,25 @@ impl Activity {
             Some(lacks) if settings.replace_partial && lacks.is_partial() => Cause::Partial(lacks),
             Some(lacks) => return Self::Dormant(Reason::DriverHasIt(lacks)),
         };
-        #[cfg(feature = "test-switches")]
-        if crate::test_switches::hides_addresses() {
+        if settings.descriptors {
             capabilities.buffer_device_address = None;
         }
-        match CaptureSupport::new(capabilities) {
-            Ok(support) => Self::Active(cause, Arc::new(support)),
-            Err(unavailable) => Self::Dormant(Reason::Incapable(unavailable.reasons.join("; "))),
-        }
+        let missing = match CaptureSupport::new(capabilities) {
+            Ok(support) if settings.force_enable || support.leaves_sets() => {
+                return Self::Active(cause, Arc::new(support));
+            }
+            Ok(support) => format!(
+                "captures without bufferDeviceAddress take a descriptor set, and programs may need \
+                 all {} (maxBoundDescriptorSets)",
+                support.capabilities.limits.max_descriptor_sets
+            ),
+            Err(unavailable) => unavailable.reasons.join("; "),
+        };
+        Self::Dormant(match cause {
+            // What the driver's extension lacks cannot be replaced, so programs keep what it has.
+            Cause::Partial(lacks) => Reason::DriverHasIt(lacks),
+            Cause::Missing | Cause::Forced(_) => Reason::Incapable(missing),
+        })
     }
 }
 

@@ -31,6 +31,15 @@ impl CaptureSupport {
         Ok(Self { capabilities, required })
     }
 
+    /// Whether captures leave as many descriptor sets as programs may count on (the minimum of
+    /// `maxBoundDescriptorSets`). Under the descriptor plan they take one, and a program that has a layout with all sets
+    /// would lose its captures.
+    pub(crate) const fn leaves_sets(&self) -> bool {
+        const OF_PROGRAMS: u32 = 4;
+        !self.required.uses_descriptors()
+            || self.capabilities.limits.max_descriptor_sets > OF_PROGRAMS
+    }
+
     /// Whether the layer supports several vertex streams, which only geometry shaders can emit to.
     pub(crate) const fn has_streams(&self) -> bool {
         self.capabilities.geometry_shader

@@ -17,6 +17,7 @@ use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::recording::Recording;
 use crate::translate::Translation;
+use crate::versions::Versions;
 
 static DEVICES: Registry<DeviceData> = Registry::new();
 
@@ -24,6 +25,8 @@ pub(crate) struct DeviceData {
     /// The `vkGetDeviceProcAddr` of the layer or driver below, for commands that the layer does not intercept.
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
     destroy_device: vk::PFN_vkDestroyDevice,
+    /// The versions of the instance.
+    pub(crate) versions: Versions,
     /// Whether the layer, instead of the driver, gives transform feedback on this device to
     /// programs that enable it.
     pub(crate) gives: bool,
@@ -47,7 +50,9 @@ impl DeviceData {
         // SAFETY: the caller's contract.
         let (key, loaded) = unsafe { (Key::of(handle), Recording::load(handle, get)) };
         let recording = Some(Recording { translation: Some(translation), ..loaded });
-        let data = Self { get_device_proc_addr: get, destroy_device, gives: true, recording };
+        let versions = Versions::new(vk::API_VERSION_1_3);
+        let data =
+            Self { get_device_proc_addr: get, destroy_device, versions, gives: true, recording };
         if let Some(key) = key {
             DEVICES.insert(key, Arc::new(data));
         }
@@ -189,7 +194,8 @@ unsafe fn create(
         (Activity::Dormant(_), None) => tracing::debug!("device created"),
     }
     let gives = support.is_some();
-    let data = DeviceData { get_device_proc_addr, destroy_device, gives, recording };
+    let versions = instance.versions;
+    let data = DeviceData { get_device_proc_addr, destroy_device, versions, gives, recording };
     DEVICES.insert(key, Arc::new(data));
     Ok(())
 }

@@ -200,8 +200,11 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
             // layers above, such as Mesa's overlay and MangoHud, ask for `vkCreateDevice` with a
             // null instance.
             Some(hook) => data.is_none_or(|data| (hook.is_there)(&data)).then_some(hook.function),
-            // SAFETY: Vulkan's contract, which is the caller's.
-            None => unsafe { (data?.get_instance_proc_addr)(instance, name) },
+            None => {
+                let data = data.filter(|data| !data.versions.hide(command))?;
+                // SAFETY: Vulkan's contract, which is the caller's.
+                unsafe { (data.get_instance_proc_addr)(instance, name) }
+            }
         }
     })
 }
@@ -231,6 +234,9 @@ unsafe fn command_of(
     device: vk::Device,
     command: &CStr,
 ) -> vk::PFN_vkVoidFunction {
+    if data.versions.hide(command) {
+        return None;
+    }
     let emulated = || {
         let is_emulated = data.recording.as_ref()?.emulation.is_some();
         [observed::hook, queries::hook, objects::hook, dependencies::hook, generated::hook]

@@ -17,6 +17,7 @@ use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
 use crate::next::next;
 use crate::settings::{Settings, Sources};
+use crate::versions::Versions;
 use crate::{identity, log, system};
 
 static INSTANCES: Registry<InstanceData> = Registry::new();
@@ -33,8 +34,7 @@ pub(crate) struct InstanceData {
     /// The `vk_layerGetPhysicalDeviceProcAddr` of the next layer below that has this function.
     /// `None` if no layer below has it.
     pub(crate) get_physical_device_proc_addr: Option<PFN_GetPhysicalDeviceProcAddr>,
-    /// The Vulkan version that the program requests.
-    api_version: u32,
+    pub(crate) versions: Versions,
     /// Commands that not every instance has.
     pub(crate) optional: Optional,
     pub(crate) settings: Settings,
@@ -113,7 +113,7 @@ impl InstanceData {
     unsafe fn new(
         instance: vk::Instance,
         link: &LayerInstanceLink,
-        api_version: u32,
+        versions: Versions,
         settings: Settings,
     ) -> Self {
         let get = link.next_get_instance_proc_addr;
@@ -123,7 +123,7 @@ impl InstanceData {
                 next: ash::Instance::load(&ash::StaticFn { get_instance_proc_addr: get }, instance),
                 get_instance_proc_addr: get,
                 get_physical_device_proc_addr: link.next_get_physical_device_proc_addr(),
-                api_version,
+                versions,
                 optional: Optional::load(|name| get(instance, name.as_ptr())),
                 settings,
                 activities: Mutex::default(),
@@ -188,7 +188,7 @@ impl InstanceData {
         unsafe {
             let entry =
                 ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr: fetched });
-            Capabilities::query(&entry, &self.next, self.api_version, device)
+            Capabilities::query(&entry, &self.next, self.versions.below, device)
         }
     }
 }
@@ -264,16 +264,18 @@ unsafe fn create(
         .map(|application| application.api_version)
         .filter(|version| *version != 0)
         .unwrap_or(vk::API_VERSION_1_0);
+    let versions = Versions::new(api_version);
     // SAFETY: the caller's contract.
-    unsafe { create_below(create_info, api_version, allocator, instance, &mut own) }?;
+    unsafe { create_below(create_info, versions, allocator, instance, &mut own) }?;
     // SAFETY: the instance was created, so its handle has a key.
     let (data, key) = unsafe {
-        let data = InstanceData::new(*instance, own.link(), api_version, settings);
+        let data = InstanceData::new(*instance, own.link(), versions, settings);
         (data, Key::of(*instance).ok_or(Error::Null("the new instance"))?)
     };
     tracing::info!(
         layer = identity::IMPLEMENTATION_VERSION,
-        api = %Version(api_version),
+        api = %Version(versions.requested),
+        below = %Version(versions.below),
         settings = ?data.settings,
         "instance created"
     );
@@ -282,13 +284,13 @@ unsafe fn create(
 }
 
 /// Calls the layer or driver below to create the instance. Also enables the instance extensions that the layer needs,
-/// if they exist.
+/// if they exist, and asks for [the version that they need](Versions::new).
 ///
 /// # Safety
 /// `vkCreateInstance`'s contract.
 unsafe fn create_below(
     create_info: &vk::InstanceCreateInfo<'_>,
-    api_version: u32,
+    versions: Versions,
     allocator: *const vk::AllocationCallbacks<'_>,
     instance: *mut vk::Instance,
     own: &mut OwnLink<LayerInstanceLink>,
@@ -299,6 +301,13 @@ unsafe fn create_below(
     let create = create.ok_or(Error::NoCommand("vkCreateInstance"))?;
     // SAFETY: the function has the type of the command.
     let create: vk::PFN_vkCreateInstance = unsafe { std::mem::transmute(create) };
+    // SAFETY: the caller's contract: the pointer is null or valid.
+    let application = unsafe { create_info.p_application_info.as_ref() };
+    let application = application.copied().unwrap_or_default().api_version(versions.below);
+    let mut create_info = *create_info;
+    if versions.are_different() {
+        create_info.p_application_info = &raw const application;
+    }
     let mut call = |create_info: &vk::InstanceCreateInfo<'_>| {
         own.advance();
         // SAFETY: the caller's contract.
@@ -309,8 +318,8 @@ unsafe fn create_below(
     // which instance extensions exist, because no way to do that works with all loaders. So it tries to enable the
     // extensions, and leaves them out if that fails.
     // SAFETY: the caller's contract.
-    let enabled = unsafe { enabled_extensions(create_info) };
-    let missing: Vec<_> = RequiredFeatures::instance_extensions(api_version)
+    let enabled = unsafe { enabled_extensions(&create_info) };
+    let missing: Vec<_> = RequiredFeatures::instance_extensions(versions.below)
         .iter()
         // SAFETY: the caller's contract.
         .filter(|missing| !enabled.iter().any(|name| unsafe { CStr::from_ptr(*name) } == **missing))
@@ -328,7 +337,7 @@ unsafe fn create_below(
             result => return result,
         }
     }
-    call(create_info)
+    call(&create_info)
 }
 
 /// # Safety

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// The modules of each room, from the lowest room to the highest. A module uses only modules that
 /// are listed before it.
 const ROOMS: [&str; 7] = [
-    "dispatch_keys error guard registry identity interface log system next chain settings test_switches",
+    "dispatch_keys error guard registry identity interface log system next chain settings versions test_switches",
     "translate withheld",
     "capture_support features activity instance advertise properties android creation",
     "emulation",

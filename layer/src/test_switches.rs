@@ -1,5 +1,5 @@
-//! Reads environment variables with which tests cause situations that a program under test cannot cause: a driver
-//! without buffer device addresses, a missing barrier, and passes that count as long after few commands
+//! Reads environment variables with which tests cause situations that a program under test cannot cause: a missing
+//! barrier, and passes that count as long after few commands
 //! (`VKXFB_LONG_PASS`).
 //!
 //! This module exists only with the feature `test-switches`. Only this package's dev-dependency on
@@ -13,13 +13,6 @@ fn read(name: &'static str) -> Option<String> {
     let value = std::env::var(name).ok()?;
     tracing::warn!(value, "{name} is for tests");
     Some(value)
-}
-
-/// Whether `VKXFB_HIDE_ADDRESSES` is set. The layer then ignores that the device supports buffer
-/// device addresses, and captures use descriptors. Tests need that because synchronization
-/// validation does not see accesses by device address.
-pub(crate) fn hides_addresses() -> bool {
-    read("VKXFB_HIDE_ADDRESSES").is_some()
 }
 
 /// Returns the value of `VKXFB_LONG_PASS`: the number of commands from which on a pass is *long*, so that the layer

@@ -120,6 +120,6 @@ fn executions_capture_one_behind_the_other() {
 fn executions_capture_one_behind_the_other_on_the_layer() {
     for run in [layer::run_on_it, layer::run_below_validation] {
         run(executions_capture_one_behind_the_other, &[]);
-        run(executions_capture_one_behind_the_other, &[("VKXFB_HIDE_ADDRESSES", "1")]);
+        run(executions_capture_one_behind_the_other, &[("VKXFB_DESCRIPTORS", "1")]);
     }
 }

@@ -27,6 +27,7 @@ fn every_activity_is_told_in_a_line() {
         Activity::of(partial(), &settings(true, false)),
         Activity::of(partial(), &settings(false, true)),
         Activity::of(incapable, &settings(false, false)),
+        Activity::of(capabilities(), &Settings { descriptors: true, ..settings(false, false) }),
         Activity::Dormant(Reason::DriverHasIt(Lacks::default())),
         Activity::Dormant(Reason::Unknown(vk::Result::ERROR_INITIALIZATION_FAILED)),
     ] {
@@ -46,6 +47,7 @@ fn it_is_active_where_it_is_missing_and_can_be() {
 
     // Without device addresses, captures use descriptors.
     capabilities.buffer_device_address = None;
+    capabilities.limits.max_descriptor_sets = 5;
     let Activity::Active(_, support) = of(&capabilities, false) else { panic!("dormant") };
     assert!(support.required.uses_descriptors());
 
@@ -93,4 +95,33 @@ fn a_partial_extension_is_told_of_and_replaced_on_request() {
             }
         }
     }
+}
+
+/// Captures by descriptors take a set. If programs may need all sets that there are, the layer does not make them fail,
+/// unless the user insists. A driver's partial extension then stays what it is.
+#[test]
+fn programs_keep_their_sets() {
+    let by_descriptors =
+        |force_enable| Settings { descriptors: true, ..settings(force_enable, true) };
+    let is_active = |capabilities: &Capabilities, settings: &Settings| match Activity::of(
+        capabilities.clone(),
+        settings,
+    ) {
+        Activity::Active(_, support) => support.required.uses_descriptors(),
+        Activity::Dormant(Reason::Incapable(missing)) => {
+            assert!(missing.contains("maxBoundDescriptorSets"), "{missing}");
+            false
+        }
+        Activity::Dormant(reason) => panic!("{reason:?}"),
+    };
+    let mut capabilities = capabilities();
+    assert_eq!(capabilities.limits.max_descriptor_sets, 4);
+    assert!(!is_active(&capabilities, &by_descriptors(false)));
+    assert!(is_active(&capabilities, &by_descriptors(true)));
+    capabilities.limits.max_descriptor_sets = 5;
+    assert!(is_active(&capabilities, &by_descriptors(false)));
+
+    let is_the_drivers = |activity| matches!(activity, Activity::Dormant(Reason::DriverHasIt(_)));
+    assert!(is_the_drivers(Activity::of(partial(), &by_descriptors(false))));
+    assert!(!is_the_drivers(Activity::of(partial(), &settings(false, true))));
 }

@@ -53,6 +53,7 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
     // Without device addresses, captures do not conflict with VK_EXT_buffer_device_address.
     let mut capabilities = capabilities();
     capabilities.buffer_device_address = None;
+    capabilities.limits.max_descriptor_sets = 5;
     let shown =
         super::shown(listed(&ALL), &Activity::of(capabilities, &Settings::default()), false);
     assert!(names(&shown).contains(&c"VK_EXT_buffer_device_address"));

@@ -34,8 +34,9 @@ use crate::identity::SETTINGS_NAME;
 use crate::system;
 
 /// The names of all settings, in the order of the manifest.
-pub(crate) const NAMES: [&str; 5] =
-    [FORCE_ENABLE, LOG, OPTIMIZE_SHADERS, REPLACE_PARTIAL, WITHHOLD_PASSES];
+pub(crate) const NAMES: [&str; 6] =
+    [DESCRIPTORS, FORCE_ENABLE, LOG, OPTIMIZE_SHADERS, REPLACE_PARTIAL, WITHHOLD_PASSES];
+const DESCRIPTORS: &str = "descriptors";
 const FORCE_ENABLE: &str = "force_enable";
 const LOG: &str = "log";
 const OPTIMIZE_SHADERS: &str = "optimize_shaders";
@@ -44,7 +45,10 @@ const WITHHOLD_PASSES: &str = "withhold_passes";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Whether the layer is active even if the driver has the extension.
+    /// Whether captures access memory by descriptors even if the device has addresses.
+    pub(crate) descriptors: bool,
+    /// Whether the layer is active even if the driver has the extension, or captures take a descriptor set that programs
+    /// may need.
     pub(crate) force_enable: bool,
     /// The filter for the log, in the syntax of `tracing_subscriber`. Only the first instance's
     /// setting in a process has an effect, because all instances share the log.
@@ -62,6 +66,7 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            descriptors: false,
             force_enable: false,
             log: "warn".to_owned(),
             optimize_shaders: true,
@@ -264,6 +269,7 @@ impl Settings {
         }
         let default = Self::default();
         let settings = Self {
+            descriptors: first(&found, DESCRIPTORS, &mut problems).unwrap_or(default.descriptors),
             force_enable: first(&found, FORCE_ENABLE, &mut problems)
                 .unwrap_or(default.force_enable),
             log: first(&found, LOG, &mut problems).map_or(default.log, |Filter(text)| text),

@@ -25,6 +25,7 @@ pub const ROUNDS: u32 = 12;
 fn plays_its_role() {
     let report = match std::env::var(ROLE).as_deref() {
         Ok("1.0") => looks_around(vk::API_VERSION_1_0, &[]),
+        Ok("1.1") => looks_around(vk::API_VERSION_1_1, &[]),
         Ok("1.3") => looks_around(vk::API_VERSION_1_3, &[]),
         Ok("gives 1.0") => gives::sees_the_extension(vk::API_VERSION_1_0),
         Ok("gives 1.1") => gives::sees_the_extension(vk::API_VERSION_1_1),
@@ -88,6 +89,10 @@ fn looks_around(api_version: u32, settings: &[vk::LayerSettingEXT<'_>]) -> Value
             c"vkCmdBeginTransformFeedbackEXT",
             c"vkDestroyDevice",
             c"vkCreateDevice",
+            c"vkTrimCommandPool",
+            c"vkResetQueryPool",
+            c"vkCmdDrawIndirectCount",
+            c"vkGetBufferDeviceAddress",
             c"vkNone",
         ];
         let functions: Vec<_> = functions

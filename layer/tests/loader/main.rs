@@ -152,6 +152,13 @@ fn a_program_of_vulkan_1_0_sees_the_same() {
     sees_the_same("1.0", &[]);
 }
 
+/// Below the layer the instance is one of Vulkan 1.2, whose commands the program does not get.
+#[test]
+fn a_program_of_vulkan_1_1_sees_the_same() {
+    sees_the_same("1.1", &[]);
+    sees_the_same("1.1", &[("VKXFB_LOG", "info"), ("VKXFB_DESCRIPTORS", "1")]);
+}
+
 /// Programs of every version of Vulkan see the extension that the layer gives, and can create
 /// devices with and without it.
 #[test]
@@ -202,6 +209,8 @@ fn an_active_layer_gives_the_extension() {
         let (_, said) = client(&format!("gives {version}"), &[LAYER], &log);
         assert_eq!(said.matches("device created, with transform feedback").count(), 3, "{said}");
         assert_eq!(said.matches("device created, without captures").count(), 2, "{said}");
+        let below = if version == "1.1" { "1.2" } else { version };
+        assert!(said.contains(&format!("api={version} below={below} ")), "{said}");
     }
 }
 
@@ -264,7 +273,7 @@ fn it_is_dormant_where_the_driver_has_the_extension() {
     if !is_there() {
         return;
     }
-    for role in ["1.0", "1.3"] {
+    for role in ["1.0", "1.1", "1.3"] {
         let (report, said) = client(role, &[LAYER], &[]);
         let has_it = report["device_extensions"]
             .as_array()
