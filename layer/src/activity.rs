@@ -134,6 +134,10 @@ impl Activity {
         if settings.descriptors {
             capabilities.buffer_device_address = None;
         }
+        #[cfg(feature = "test-switches")]
+        if crate::test_switches::hides_generated_queries() {
+            _ = capabilities.extensions.remove(ash::ext::primitives_generated_query::NAME);
+        }
         let missing = match CaptureSupport::new(capabilities) {
             Ok(support) if settings.force_enable || support.leaves_sets() => {
                 return Self::Active(cause, Arc::new(support));

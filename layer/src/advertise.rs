@@ -87,12 +87,13 @@ fn shown(
                 if let Some(reason) = hidden {
                     tracing::debug!("{} is hidden: {reason}", name.to_string_lossy());
                 }
-                name != NAME && hidden.is_none()
+                hidden.is_none() && support.extensions().all(|(given, _)| given != name)
             });
-            let extension = vk::ExtensionProperties::default()
-                .spec_version(ext::transform_feedback::SPEC_VERSION);
-            // The name is short enough, so this does not fail.
-            found.extend(extension.extension_name(NAME));
+            // The names are short enough, so this does not fail.
+            found.extend(support.extensions().filter_map(|(name, version)| {
+                let extension = vk::ExtensionProperties::default().spec_version(version);
+                extension.extension_name(name).ok()
+            }));
         }
         Activity::Dormant(Reason::DriverHasIt(_)) => {}
         // The driver does not have the extension here. If it is listed, the loader took it from the layer's manifest,

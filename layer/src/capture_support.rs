@@ -1,12 +1,16 @@
-//! What the layer needs of a physical device to capture on it, and the
-//! `VkPhysicalDeviceTransformFeedbackPropertiesEXT` that it reports to programs.
+//! What the layer needs of a physical device to capture on it, the extensions that it gives programs there, and the
+//! `VkPhysicalDeviceTransformFeedbackPropertiesEXT` that it reports.
 
-use ash::vk;
+use std::ffi::CStr;
+
+use ash::{ext, vk};
 use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::internal::WorkaroundEffect;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{Capabilities, RequiredFeatures, Unavailable, required_features};
+
+use crate::identity::DEVICE_EXTENSIONS;
 
 /// The capabilities of a physical device on which the layer can capture, and what the layer enables
 /// for that.
@@ -45,15 +49,31 @@ impl CaptureSupport {
         self.capabilities.geometry_shader
     }
 
-    /// Whether structures of this type, with features or properties, are of an extension that the layer gives to
-    /// programs. The layer or driver below does not get them, since it need not know the extension.
+    /// Whether the layer gives programs `VK_EXT_primitives_generated_query`, because the driver does not have it.
+    pub(crate) fn gives_generated_queries(&self) -> bool {
+        !self.capabilities.has_extension(ext::primitives_generated_query::NAME)
+    }
+
+    /// Returns the names and versions of the extensions that the layer gives programs.
+    pub(crate) fn extensions(&self) -> impl Iterator<Item = (&'static CStr, u32)> {
+        use ext::primitives_generated_query as generated;
+        let queries =
+            self.gives_generated_queries().then_some((generated::NAME, generated::SPEC_VERSION));
+        DEVICE_EXTENSIONS.into_iter().chain(queries)
+    }
+
+    /// Whether structures of this type, with features or properties, are of an extension that the layer gives programs.
+    /// The layer or driver below does not get them, since it need not know the extension.
     pub(crate) fn gives_structure(&self, s_type: vk::StructureType) -> bool {
         use vk::StructureType as Type;
-        matches!(
-            s_type,
+        match s_type {
             Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT
-                | Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT
-        )
+            | Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_PROPERTIES_EXT => true,
+            Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT => {
+                self.gives_generated_queries()
+            }
+            _ => false,
+        }
     }
 
     /// Returns the properties that programs see:

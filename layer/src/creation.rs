@@ -6,12 +6,14 @@ use std::ffi::{CStr, c_char};
 use ash::{ext, vk};
 use vkxfb::runtime::RequiredFeatures;
 
+use crate::capture_support::CaptureSupport;
 use crate::chain;
 use crate::chain::copy::Chain;
 use crate::error::Error;
 
 /// The structures with features that the layer gives to programs. The driver does not get the structure
-/// `TransformFeedback`. In the other two structures that the driver gets, the features that the layer gives are false.
+/// `TransformFeedback`, and `PrimitivesGenerated` only if it has the extension. In the structures that the driver gets,
+/// the features that the layer gives are false.
 type TransformFeedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>;
 type ProvokingVertex = vk::PhysicalDeviceProvokingVertexFeaturesEXT<'static>;
 type PrimitivesGenerated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'static>;
@@ -39,20 +41,32 @@ impl<'a> Wishes<'a> {
         self.extensions.contains(&ext::transform_feedback::NAME)
     }
 
+    /// Whether captures and queries are the layer's, because the program enables an extension that the layer gives.
+    pub(crate) fn are_emulated(&self, support: &CaptureSupport) -> bool {
+        support.extensions().any(|(name, _)| self.extensions.contains(&name))
+    }
+
+    /// Whether the program enables `VK_EXT_primitives_generated_query`.
+    pub(crate) fn has_generated_queries(&self) -> bool {
+        self.extensions.contains(&ext::primitives_generated_query::NAME)
+    }
+
     /// Whether the create info can go to the driver unchanged, because the program enables nothing that the layer
     /// gives.
-    fn is_the_drivers(&self) -> bool {
+    fn is_the_drivers(&self, support: &CaptureSupport) -> bool {
         // SAFETY: the contract of [`Self::new`].
-        let (features, mut provoking) = unsafe {
+        let (mut all, mut provoking) = unsafe {
             (
-                chain::all_of::<TransformFeedback>(self.info.p_next).count(),
+                chain::structures(self.info.p_next),
                 chain::all_of::<ProvokingVertex>(self.info.p_next),
             )
         };
+        // SAFETY: the contract of [`Self::new`].
+        let gives = all.any(|found| support.gives_structure(unsafe { found.as_ref() }.s_type));
         let preserves = |provoking: &ProvokingVertex| {
             provoking.transform_feedback_preserves_provoking_vertex == vk::TRUE
         };
-        !self.has_extension() && features == 0 && !provoking.any(preserves)
+        !self.are_emulated(support) && !gives && !provoking.any(preserves)
     }
 }
 
@@ -67,12 +81,14 @@ pub(crate) struct Creation<'a> {
     chain: Option<Chain>,
     /// Whether `drawIndirectFirstInstance` is enabled for captures.
     has_first_instances: bool,
+    /// Whether the program enables `VK_EXT_primitives_generated_query`, which the layer gives.
+    counts_generated: bool,
 }
 
 impl<'a> Creation<'a> {
-    /// Removes the extension and the features that the layer gives, and adds those that captures require. `required` is
-    /// `None` if the program does not enable transform feedback. If the program does, and `first_instances` is true,
-    /// `drawIndirectFirstInstance` is added, too.
+    /// Removes the extensions and the features that the layer gives. If [they are
+    /// emulated](Wishes::are_emulated), adds those that captures require and, if `first_instances` is true,
+    /// `drawIndirectFirstInstance`.
     ///
     /// # Errors
     /// [`Error::Behind`] if a structure that has to be changed cannot be copied.
@@ -81,9 +97,10 @@ impl<'a> Creation<'a> {
     /// The create info is valid, and outlives the result.
     pub(crate) unsafe fn new(
         wishes: &Wishes<'a>,
-        required: Option<&RequiredFeatures>,
+        support: &CaptureSupport,
         first_instances: bool,
     ) -> Result<Self, Error> {
+        let required = wishes.are_emulated(support).then_some(&support.required);
         let info = *wishes.info;
         let mut creation = Self {
             info,
@@ -91,8 +108,9 @@ impl<'a> Creation<'a> {
             features: None,
             chain: None,
             has_first_instances: false,
+            counts_generated: wishes.has_generated_queries() && support.gives_generated_queries(),
         };
-        if required.is_none() && wishes.is_the_drivers() {
+        if wishes.is_the_drivers(support) {
             return Ok(creation);
         }
         // SAFETY: the caller's contract.
@@ -101,9 +119,16 @@ impl<'a> Creation<'a> {
         // VK_EXT_primitives_generated_query depends on VK_EXT_transform_feedback, so a driver that has the query
         // extension also has transform feedback. If the program enables both extensions, the driver's transform
         // feedback stays enabled as an extension, but its feature is not enabled.
-        let is_depended_on = extensions.contains(&ext::primitives_generated_query::NAME);
-        extensions.retain(|name| *name != ext::transform_feedback::NAME || is_depended_on);
+        let are_given = support.gives_generated_queries();
+        let is_depended_on = wishes.has_generated_queries() && !are_given;
+        extensions.retain(|name| {
+            let stays = *name == ext::transform_feedback::NAME && is_depended_on;
+            stays || support.extensions().all(|(given, _)| given != *name)
+        });
         chain.remove::<TransformFeedback>()?;
+        if are_given {
+            chain.remove::<PrimitivesGenerated>()?;
+        }
         // This feature has a meaning only with transform feedback, whose feature is not enabled in the driver.
         chain.set::<ProvokingVertex>(
             |features| &mut features.transform_feedback_preserves_provoking_vertex,
@@ -217,6 +242,11 @@ impl<'a> Creation<'a> {
     /// Whether indirect draws may have a `firstInstance` other than 0.
     pub(crate) const fn has_first_instances(&self) -> bool {
         self.has_first_instances
+    }
+
+    /// Whether the layer counts the primitives of all queries of generated primitives.
+    pub(crate) const fn counts_generated(&self) -> bool {
+        self.counts_generated
     }
 
     /// Returns the create info for the layer or driver below. It points into `self`.

@@ -121,7 +121,7 @@ unsafe fn create(
     // Captures are emulated if the program enables the extension, even if it does not enable the
     // feature `transformFeedback`: the commands of the extension exist then, and indexed queries
     // need no feature.
-    let emulated = support.filter(|_| wishes.has_extension());
+    let emulated = support.filter(|support| wishes.are_emulated(support));
 
     // SAFETY: the caller's contract; the link does not leave this call.
     let mut own = unsafe { chain::device_link(create_info.p_next) }?;
@@ -130,18 +130,16 @@ unsafe fn create(
     // The link is advanced before the chain is copied, because the copy contains the pointer to the link.
     own.advance();
     let mut creation = match support {
-        Some(_) => {
+        Some(support) => {
             // SAFETY: the caller's contract.
             Some(unsafe {
-                let required = emulated.map(|support| &support.required);
                 let first_instances =
                     emulated.is_some() && instance.has_first_instances(physical_device);
-                Creation::new(&wishes, required, first_instances)
+                Creation::new(&wishes, support, first_instances)
             }?)
         }
         None => None,
     };
-    let first_instances = creation.as_ref().is_some_and(Creation::has_first_instances);
     let below = creation.as_mut().map(Creation::info);
     // SAFETY: the caller's contract; the function has the type of the command.
     let create: vk::PFN_vkCreateDevice = unsafe {
@@ -164,7 +162,8 @@ unsafe fn create(
     let records = emulated.is_some() || instance.withholds(&activity);
     // SAFETY: the layer or driver below created the device, and the function is its own.
     let mut recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
-    if let (Some(support), Some(recording)) = (emulated, &mut recording) {
+    if let (Some(support), Some(recording), Some(creation)) = (emulated, &mut recording, &creation)
+    {
         // SAFETY: the layer or driver below created the device with what the capture support requires, and the function
         // is its own.
         unsafe {
@@ -175,7 +174,7 @@ unsafe fn create(
                     created,
                     get_device_proc_addr,
                     support,
-                    first_instances,
+                    creation,
                 )
                 .inspect_err(|_| {
                     // The program does not get the handle, so the layer destroys the device.

@@ -55,6 +55,8 @@ pub(crate) struct Emulation {
     default_attributes: Option<Arc<DefaultAttributes>>,
     /// Whether indirect draws may have a `firstInstance` other than 0.
     has_first_instances: bool,
+    /// Whether all queries of generated primitives are the layer's. Otherwise it only counts for streams other than 0.
+    counts_generated: bool,
     /// The device's functions for the commands that are allowed in a render pass instance, and for those that begin
     /// one.
     functions: Arc<Functions>,
@@ -76,6 +78,23 @@ impl Emulation {
     /// Sets whether indirect draws may have a `firstInstance` other than 0. Before this call they may not.
     pub(crate) const fn allow_first_instances(&mut self, are_allowed: bool) {
         self.has_first_instances = are_allowed;
+    }
+
+    /// Sets whether all queries of generated primitives are the layer's. Before this call those of stream 0 are the
+    /// driver's.
+    pub(crate) const fn count_generated(&mut self, are_own: bool) {
+        self.counts_generated = are_own;
+    }
+
+    /// Whether the layer has queries of a kind, for some stream at least. Without geometry shaders there is only stream
+    /// 0, whose generated primitives the driver counts if it can.
+    pub(crate) fn has_queries(&self, kind: QueryKind) -> bool {
+        match kind {
+            QueryKind::TransformFeedbackStream => true,
+            QueryKind::PrimitivesGenerated => {
+                self.counts_generated || self.context.capabilities().geometry_shader
+            }
+        }
     }
 
     /// Creates the objects that all captures on a device use.
@@ -137,6 +156,7 @@ impl Emulation {
                 objects,
                 default_attributes,
                 has_first_instances: false,
+                counts_generated: false,
                 functions,
                 templates,
             })
@@ -166,8 +186,9 @@ impl Emulation {
         kind: QueryKind,
         count: u32,
     ) -> Result<Queries, RuntimeError> {
+        let is_shared = kind == QueryKind::PrimitivesGenerated && !self.counts_generated;
         // SAFETY: the caller's contract.
-        unsafe { Queries::new(&self.context, &self.memory, kind, count) }
+        unsafe { Queries::new(&self.context, &self.memory, kind, count, is_shared) }
     }
 
     pub(crate) const fn context(&self) -> &Context {

@@ -52,15 +52,29 @@ fn features_of(
                 )
             },
         ],
-        // The driver need not support this feature: the layer counts the primitives of streams other than 0.
-        Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
-            if support.capabilities.has_extension(ext::primitives_generated_query::NAME) =>
-        {
-            vec![feature!(
+        // The driver need not support the last of these features: the layer counts the primitives of streams other than
+        // 0. Of a driver without the extension it counts all.
+        Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT => {
+            let mut features = vec![feature!(
                 "primitivesGeneratedQueryWithNonZeroStreams"
                 vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'_>:
                 primitives_generated_query_with_non_zero_streams support.has_streams()
-            )]
+            )];
+            if support.gives_generated_queries() {
+                features.extend([
+                    feature!(
+                        "primitivesGeneratedQuery"
+                        vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'_>:
+                        primitives_generated_query true
+                    ),
+                    feature!(
+                        "primitivesGeneratedQueryWithRasterizerDiscard"
+                        vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'_>:
+                        primitives_generated_query_with_rasterizer_discard true
+                    ),
+                ]);
+            }
+            features
         }
         // Not supported: a secondary command buffer does not know the predicate that it inherits,
         // so captures in it could not obey the predicate.
@@ -147,6 +161,33 @@ pub(crate) unsafe fn check_features(
 mod tests {
     use super::*;
     use crate::capture_support::tests::capabilities;
+
+    /// The layer has all queries of generated primitives where the driver has none, and otherwise those of streams.
+    #[test]
+    fn queries_of_generated_primitives_are_reported() {
+        for (has_queries, has_geometry) in
+            [(false, false), (false, true), (true, false), (true, true)]
+        {
+            let mut capabilities = capabilities();
+            capabilities.geometry_shader = has_geometry;
+            if has_queries {
+                let name = ash::ext::primitives_generated_query::NAME;
+                _ = capabilities.extensions.insert(name.to_owned());
+            }
+            let support = CaptureSupport::new(capabilities).unwrap();
+            let mut queries = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
+            assert_ne!(support.gives_structure(queries.s_type), has_queries);
+            // SAFETY: the chain is valid.
+            unsafe { put_features((&raw mut queries).cast(), &support) };
+            let found = [
+                queries.primitives_generated_query,
+                queries.primitives_generated_query_with_rasterizer_discard,
+                queries.primitives_generated_query_with_non_zero_streams,
+            ];
+            let expected = [!has_queries, !has_queries, has_geometry];
+            assert_eq!(found, expected.map(vk::Bool32::from));
+        }
+    }
 
     /// Of the features for which the layer reports its own values, a program may enable the reported and the tolerated
     /// ones, and no others.

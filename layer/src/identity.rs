@@ -25,8 +25,10 @@ pub(crate) const IMPLEMENTATION_VERSION: u32 = 1;
 pub(crate) const INSTANCE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::layer_settings::NAME, ext::layer_settings::SPEC_VERSION)];
 
-/// Device extensions that the layer implements. The layer also answers `VK_EXT_tooling_info`, but
-/// only on devices where the driver or another layer implements it.
+/// Device extensions that the layer implements on each device where it is active. The layer also answers
+/// `VK_EXT_tooling_info`, but only on devices where the driver or another layer implements it, and gives
+/// `VK_EXT_primitives_generated_query` where the driver has none. The manifest does not list that: the loader would add
+/// it to those of each device, also of a device where the layer is dormant and the driver lacks it.
 pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
     [(ext::transform_feedback::NAME, ext::transform_feedback::SPEC_VERSION)];
 

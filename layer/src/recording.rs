@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::capture_support::CaptureSupport;
+use crate::creation::Creation;
 use crate::emulation::Emulation;
 use crate::error::Error;
 use crate::instance::InstanceData;
@@ -108,14 +109,15 @@ impl Recording {
         device: vk::Device,
         get: vk::PFN_vkGetDeviceProcAddr,
         support: &CaptureSupport,
-        first_instances: bool,
+        creation: &Creation<'_>,
     ) -> Result<(), Error> {
         let (functions, templates) = (Arc::clone(&self.functions), Arc::clone(&self.templates));
         // SAFETY: the caller's contract.
         let mut emulation = unsafe {
             Emulation::load(instance, physical_device, device, get, support, functions, templates)
         }?;
-        emulation.allow_first_instances(first_instances);
+        emulation.allow_first_instances(creation.has_first_instances());
+        emulation.count_generated(creation.counts_generated());
         self.translation = Some(Translation::new(Usages::emulating(emulation.context().enabled())));
         self.emulation = Some(Arc::new(emulation));
         Ok(())

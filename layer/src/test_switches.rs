@@ -1,5 +1,5 @@
-//! Reads environment variables with which tests cause situations that a program under test cannot cause: a missing
-//! barrier, and passes that count as long after few commands
+//! Reads environment variables with which tests cause situations that a program under test cannot cause: a driver
+//! without queries of generated primitives, a missing barrier, and passes that count as long after few commands
 //! (`VKXFB_LONG_PASS`).
 //!
 //! This module exists only with the feature `test-switches`. Only this package's dev-dependency on
@@ -13,6 +13,12 @@ fn read(name: &'static str) -> Option<String> {
     let value = std::env::var(name).ok()?;
     tracing::warn!(value, "{name} is for tests");
     Some(value)
+}
+
+/// Whether `VKXFB_HIDE_GENERATED_QUERIES` is set. The layer then ignores that the driver has
+/// `VK_EXT_primitives_generated_query`, and gives the extension itself.
+pub(crate) fn hides_generated_queries() -> bool {
+    read("VKXFB_HIDE_GENERATED_QUERIES").is_some()
 }
 
 /// Returns the value of `VKXFB_LONG_PASS`: the number of commands from which on a pass is *long*, so that the layer

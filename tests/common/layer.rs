@@ -18,6 +18,14 @@ pub fn is_there() -> bool {
     std::env::var("VK_INSTANCE_LAYERS").is_ok_and(|layers| layers.contains(NAME))
 }
 
+/// A variable with which the layer counts all generated primitives, as where the driver has no queries of them.
+pub const COUNTS_GENERATED: (&str, &str) = ("VKXFB_HIDE_GENERATED_QUERIES", "1");
+
+/// Whether this test runs with the layer, and with that variable.
+pub fn counts_generated() -> bool {
+    is_there() && std::env::var_os(COUNTS_GENERATED.0).is_some()
+}
+
 /// Returns the path at which cargo builds the layer's library: beside this test. If only this
 /// package is tested, the library may be an older build.
 fn library() -> Option<PathBuf> {

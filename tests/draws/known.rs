@@ -161,8 +161,8 @@ const HARMS: &[(&str, Fact, &str)] = &[
     ),
 ];
 
-/// Faults that a query of generated primitives may show with the layer: it counts draws that
-/// rasterize, and the driver executes those.
+/// Faults that a query of generated primitives may show with the layer, unless the layer counts them itself: the query
+/// counts draws that rasterize, and the driver executes those.
 const RASTERIZED: &[(Fact, &str)] = &[
     (Fact::CounterOverPredicate, "captures, with their counters, come before the draws of a pass"),
     (Fact::ByteCountBehindIndirect, "a byte-count draw that rasterizes"),
@@ -180,7 +180,8 @@ pub fn excluded(gpu: &Gpu, program: &Program, facts: &BTreeSet<Fact>) -> Option<
         return Some("a primitive restart index, which no driver has yet");
     }
     if layer::is_there() {
-        let rasterizes = program.queries.contains(&QueryKind::Generated);
+        let rasterizes =
+            program.queries.contains(&QueryKind::Generated) && !layer::counts_generated();
         let found = RASTERIZED.iter().find(|(fact, _)| rasterizes && facts.contains(fact));
         return found.map(|(_, reason)| *reason);
     }

@@ -101,6 +101,12 @@ fn random_draws_hold_on_the_layer() {
     run_programs_on_the_layer(120, &[]);
 }
 
+/// Runs programs where the layer counts generated primitives itself, also those of draws that capture nothing.
+#[test]
+fn random_draws_hold_on_the_layer_that_counts() {
+    run_programs_on_the_layer(90, &[common::layer::COUNTS_GENERATED]);
+}
+
 /// Runs a program that the layer once captured wrongly: a capture joins another one, and a query ends before both do.
 #[test]
 fn a_program_that_once_failed_holds_on_the_layer() {

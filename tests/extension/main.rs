@@ -15,6 +15,7 @@ mod descriptor_buffers;
 mod descriptor_heaps;
 mod empty_captures;
 mod generated_commands;
+mod generated_queries;
 mod identifiers;
 mod indexed_queries;
 mod maintenance;

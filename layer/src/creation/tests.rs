@@ -31,7 +31,7 @@ impl Structure {
 }
 
 /// How many kinds of structures a program may chain. A kind is a number from 0 to `KINDS - 1`.
-const KINDS: usize = 8;
+const KINDS: usize = 9;
 /// The kind of a structure that the layer does not know.
 const UNKNOWN: usize = KINDS;
 const UNKNOWN_TYPE: Type = Type::from_raw(1_999_999_000);
@@ -65,6 +65,11 @@ fn structure(kind: usize, set: bool) -> Structure {
         ),
         5 => Structure::new(vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(set)),
         6 => Structure::new(vk::DeviceGroupDeviceCreateInfo::default()),
+        7 => Structure::new(
+            vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
+                .primitives_generated_query(true)
+                .primitives_generated_query_with_non_zero_streams(set),
+        ),
         UNKNOWN => Structure::new(vk::DevicePrivateDataCreateInfo {
             s_type: UNKNOWN_TYPE,
             ..Default::default()
@@ -91,9 +96,14 @@ struct Program {
 /// Generates programs with any valid combination of structures of different kinds, in any order.
 fn program() -> impl Strategy<Value = Program> {
     let kinds = Just((0..KINDS).collect::<Vec<_>>()).prop_shuffle();
-    let names = [ext::transform_feedback::NAME, c"VK_KHR_swapchain", c"VK_EXT_provoking_vertex"];
+    let names = [
+        ext::transform_feedback::NAME,
+        c"VK_KHR_swapchain",
+        c"VK_EXT_provoking_vertex",
+        ext::primitives_generated_query::NAME,
+    ];
     let sets = (prop::collection::vec(any::<bool>(), KINDS), 0..=KINDS);
-    let names = prop::sample::subsequence(names.to_vec(), 0..=3).prop_shuffle();
+    let names = prop::sample::subsequence(names.to_vec(), 0..=4).prop_shuffle();
     (kinds, sets, names, any::<bool>()).prop_map(
         |(mut kinds, (sets, count), extensions, enables)| {
             kinds.truncate(count);
@@ -161,7 +171,7 @@ unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
 }
 
 /// Returns the create info that the layer or driver below gets when `program` creates a device, and whether the program
-/// enables transform feedback.
+/// enables an extension that the layer gives.
 fn creates(program: &Program, support: &CaptureSupport) -> Result<(Seen, bool), Error> {
     let mut structures: Vec<_> =
         program.structures.iter().map(|(kind, set)| structure(*kind, *set)).collect();
@@ -174,8 +184,8 @@ fn creates(program: &Program, support: &CaptureSupport) -> Result<(Seen, bool), 
     // SAFETY: the create info is valid.
     let result = unsafe {
         let wishes = Wishes::new(&info);
-        let captures = wishes.has_extension();
-        Creation::new(&wishes, captures.then_some(&support.required), true).map(|mut creation| {
+        let captures = wishes.are_emulated(support);
+        Creation::new(&wishes, support, true).map(|mut creation| {
             let is_unchanged = creation.is_unchanged();
             let below = creation.info();
             assert_eq!(
@@ -201,8 +211,16 @@ fn by_descriptors() -> CaptureSupport {
 
 proptest! {
     #[test]
-    fn the_driver_sees_what_it_has_and_captures_need(program in program(), descriptors: bool) {
-        let support = if descriptors { by_descriptors() } else { by_addresses() };
+    fn the_driver_sees_what_it_has_and_captures_need(
+        program in program(),
+        descriptors: bool,
+        has_queries: bool,
+    ) {
+        let mut support = if descriptors { by_descriptors() } else { by_addresses() };
+        let queries = ext::primitives_generated_query::NAME;
+        if has_queries {
+            _ = support.capabilities.extensions.insert(queries.to_owned());
+        }
         let (seen, captures) = creates(&program, &support).unwrap();
         let mut types = seen.types.clone();
         types.sort_unstable();
@@ -211,7 +229,11 @@ proptest! {
         prop_assert!(!types.contains(&Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT));
         prop_assert!(!seen.preserves);
         let mut extensions: Vec<_> = program.extensions.iter().map(|name| (*name).to_owned()).collect();
-        extensions.retain(|name| name.as_c_str() != ext::transform_feedback::NAME);
+        let is_depended_on = has_queries && program.extensions.contains(&queries);
+        extensions.retain(|name| {
+            (name.as_c_str() != ext::transform_feedback::NAME || is_depended_on)
+                && (name.as_c_str() != queries || has_queries)
+        });
         prop_assert_eq!(&seen.extensions, &extensions);
         let has_feature = if descriptors { seen.indexing } else { seen.addresses };
         prop_assert!(!captures || has_feature);
@@ -224,7 +246,7 @@ proptest! {
         prop_assert!(!both);
         for (kind, set) in &program.structures {
             let s_type = Type::from_raw(structure(*kind, *set).0[0] as i32);
-            prop_assert!(types.contains(&s_type) || *kind == 0);
+            prop_assert_eq!(types.contains(&s_type), *kind != 0 && (*kind != 7 || has_queries));
         }
     }
 
@@ -235,8 +257,10 @@ proptest! {
         let at = at.min(program.structures.len());
         program.structures.insert(at, (UNKNOWN, false));
         let bit_behind = |kind, set| program.structures[at..].contains(&(kind, set));
-        let captures = program.extensions.contains(&ext::transform_feedback::NAME);
+        let given = [ext::transform_feedback::NAME, ext::primitives_generated_query::NAME];
+        let captures = program.extensions.iter().any(|name| given.contains(name));
         let refused = bit_behind(0, false) || bit_behind(0, true) || bit_behind(1, true)
+            || bit_behind(7, false) || bit_behind(7, true)
             || captures && (bit_behind(2, false) || bit_behind(3, false));
         let has_features_behind = bit_behind(4, false) || bit_behind(4, true);
         match creates(&program, &by_addresses()) {
@@ -308,7 +332,7 @@ fn the_memory_model_has_the_scope_of_captures() {
             // SAFETY: the create info is valid.
             unsafe {
                 let wishes = Wishes::new(&info);
-                let mut creation = Creation::new(&wishes, Some(&support.required), false).unwrap();
+                let mut creation = Creation::new(&wishes, &support, false).unwrap();
                 let first = creation.info().p_next;
                 let in_vulkan12 = chain::all_of::<vk::PhysicalDeviceVulkan12Features<'_>>(first)
                     .any(|features| features.vulkan_memory_model_device_scope == vk::TRUE);

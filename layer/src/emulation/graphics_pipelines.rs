@@ -146,7 +146,7 @@ pub(super) unsafe fn translated(
 }
 
 /// The data that the layer keeps for a pipeline: nothing, the parts of a pipeline library, or a pipeline that captures
-/// or whose primitives of streams other than 0 are counted.
+/// or whose primitives are counted.
 pub(super) enum Own {
     Nothing,
     Library(Parts),
@@ -218,13 +218,10 @@ pub(super) unsafe fn capturing(
             resources,
         );
         let made = match made {
-            // The shader has no transform feedback, so its variant would only count primitives of
-            // other streams than 0. The failure is therefore logged, and the pipeline is created
-            // without that count.
+            // The shader has no transform feedback, so its variant would only count primitives. The
+            // failure is therefore logged, and the pipeline is created without that count.
             Err(error) if is_counted => {
-                tracing::warn!(
-                    "what a pipeline emits to other streams than 0 is not counted: {error}"
-                );
+                tracing::warn!("the primitives of a pipeline are not counted: {error}");
                 None
             }
             made => made?,
@@ -232,8 +229,7 @@ pub(super) unsafe fn capturing(
         match made {
             Some(pipeline) if pipeline.prepare(cache, compiles)? => {
                 let effects = pipeline.repeated_effects()?;
-                // A variant that only counts the primitives of other streams than 0 does not run the shader's stores a
-                // second time. An atomic operation runs again only if the shader uses its result.
+                // A variant that only counts primitives does not run the shader's stores a second time. An atomic operation runs again only if the shader uses its result.
                 if pipeline.captures() || effects.atomic_results {
                     objects.repeat_effects(effects, pipeline.entry_point());
                 }
@@ -302,8 +298,9 @@ fn stage_of<'a>(
 }
 
 /// Returns the stages that a capture runs, which are all stages before rasterization. `None` if the last of these
-/// stages neither has transform feedback nor emits to several vertex streams, or if it has no transform feedback and
-/// the layer does not know the module of an earlier stage.
+/// stages has no transform feedback and is not counted by the layer, which counts those that emit to several vertex
+/// streams, and [maybe all](Emulation::count_generated). `None`, too, if it has no transform feedback and the layer does
+/// not know the module of an earlier stage.
 ///
 /// # Errors
 /// [`PipelineError::Module`], [`PipelineError::Identifier`], [`PipelineError::EntryPoint`], or an error if the value of
@@ -325,11 +322,18 @@ unsafe fn captured_stages(
         let last = geometry.or(evaluation).unwrap_or(vertex);
         let Some(module) = module_of(emulation, last)? else { return Ok(None) };
         let has_streams = module.has_streams && geometry.is_some();
-        if !module.captures && !has_streams {
+        if !module.captures && !has_streams && !emulation.counts_generated {
             return Ok(None);
         }
         let captures = module.captures;
-        let captured = StagePart::new(last, module.words)?;
+        let captured = match StagePart::new(last, module.words) {
+            // What is only counted must not fail.
+            Err(error) if !captures => {
+                tracing::warn!("the primitives of a pipeline are not counted: {error}");
+                return Ok(None);
+            }
+            made => made?,
+        };
         let mut before = Vec::new();
         let earlier = [Some(vertex), control, evaluation].into_iter().flatten();
         for stage in earlier.filter(|stage| stage.stage != last.stage) {

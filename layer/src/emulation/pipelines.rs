@@ -169,8 +169,7 @@ pub(super) struct CapturedStages {
     pub(super) captured: StagePart,
     /// The stages before `captured`, in order. Empty if `captured` is the vertex shader.
     pub(super) before: Vec<StagePart>,
-    /// Whether `captured` has transform feedback. If not, only the primitives that it emits to streams other than 0 are
-    /// counted.
+    /// Whether `captured` has transform feedback. If not, its primitives are only counted.
     pub(super) captures: bool,
     /// Whether `captured` may emit to several vertex streams.
     pub(super) has_streams: bool,
@@ -216,6 +215,12 @@ impl CapturedStages {
             }
         }
         Ok(heap_mappings::interface(&mapped, max_push_data)?)
+    }
+
+    /// Whether the primitives of draws follow from their topology and number of vertices, because there is a vertex
+    /// shader alone, which they are counted without.
+    pub(super) const fn are_of_topology(&self) -> bool {
+        self.before.is_empty()
     }
 
     fn is_tessellated(&self) -> bool {
@@ -475,7 +480,7 @@ pub(super) enum Resources<'a> {
     Heaps(&'a HeapSupport),
 }
 
-/// A graphics pipeline that captures, or whose primitives of streams other than 0 are counted.
+/// A graphics pipeline that captures, or whose primitives the layer counts.
 pub(super) struct Pipeline {
     stages: CapturedStages,
     shader: Arc<ShaderPart>,
@@ -486,7 +491,7 @@ pub(super) struct Pipeline {
     inputs: Inputs,
     pub(super) dynamic: Dynamic,
     pub(super) topology: vk::PrimitiveTopology,
-    restart: bool,
+    pub(super) restart: bool,
     pub(super) discard: bool,
     /// Where the pipeline's descriptors are.
     descriptors: DescriptorPlace,
@@ -514,6 +519,9 @@ impl Pipeline {
         let Some(shader) = &parts.shader else { return Ok(None) };
         let Some(mut stages) = shader.stages.clone() else { return Ok(None) };
         let Some(input) = parts.input.clone() else { return Ok(None) };
+        if !stages.captures && stages.are_of_topology() {
+            return Ok(Some(Self::counted(ctx, stages, shader, &input)));
+        }
         let vertex_input = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let layout = || layout.or_else(|| shader.layout.clone()).ok_or(PipelineError::Layout);
         let (layout, descriptors) = match resources {
@@ -556,6 +564,31 @@ impl Pipeline {
         }))
     }
 
+    /// Makes a pipeline that does not capture, and whose primitives follow from the topology. Nothing is read of its shader
+    /// and of its vertex input, so that it can be made of any.
+    fn counted(
+        ctx: &Context,
+        stages: CapturedStages,
+        shader: &Arc<ShaderPart>,
+        input: &InputPart,
+    ) -> Self {
+        Self {
+            stages,
+            shader: Arc::clone(shader),
+            layout: Arc::default(),
+            vertex_input: VertexInput::default(),
+            inputs: Inputs::default(),
+            dynamic: Dynamic { vertex_input: false, ..input.dynamic },
+            topology: input.topology,
+            restart: input.restart,
+            discard: shader.discard,
+            descriptors: DescriptorPlace::Sets,
+            variants: Variants::default(),
+            static_variant: OnceLock::new(),
+            ctx: ctx.clone(),
+        }
+    }
+
     /// Creates the variant in advance, so that recording need not wait for a compiler. If the variant depends on
     /// dynamic state, or if the program forbids compilation now (`compiles` is false), only checks that the outputs of
     /// the shader can be captured. Returns whether the pipeline captures or counts.
@@ -570,8 +603,7 @@ impl Pipeline {
         cache: vk::PipelineCache,
         compiles: bool,
     ) -> Result<bool, PipelineError> {
-        // Variants that only count primitives are created when they are needed, because few programs count primitives
-        // of streams other than 0.
+        // Variants that only count primitives are created when they are needed, because few programs count them.
         if !self.captures() {
             return Ok(true);
         }
@@ -659,7 +691,7 @@ impl Pipeline {
         self.inputs.complete(vertex_input)
     }
 
-    /// Whether the pipeline has transform feedback. If not, only its primitives of streams other than 0 are counted.
+    /// Whether the pipeline has transform feedback. If not, its primitives are only counted.
     pub(super) const fn captures(&self) -> bool {
         self.stages.captures
     }
@@ -672,6 +704,16 @@ impl Pipeline {
         self.stages.has_streams
     }
 
+    /// Whether the pipeline has variants, because it captures, or has to run to be counted.
+    pub(super) const fn has_variants(&self) -> bool {
+        self.captures() || !self.is_of_topology()
+    }
+
+    /// Whether the primitives of draws [follow from their topology](CapturedStages::are_of_topology).
+    pub(super) const fn is_of_topology(&self) -> bool {
+        self.stages.are_of_topology()
+    }
+
     /// Returns the name of the entry point of the last stage before rasterization.
     pub(super) fn entry_point(&self) -> &str {
         &self.stages.captured.entry_point
@@ -679,14 +721,15 @@ impl Pipeline {
 
     /// Returns the side effects that may happen more than once for a captured draw. The last stage
     /// runs in the capture and in the driver's draw. A stage before it may also run again for each
-    /// primitive that uses the same vertex. There are no such effects if a vertex shader is
-    /// captured and the pipeline always discards rasterization, because the shader then runs only
-    /// in the capture.
+    /// primitive that uses the same vertex. There are no such effects if there is a vertex shader
+    /// alone, and the pipeline always discards rasterization, because the shader then runs only in
+    /// the capture, or does not capture.
     ///
     /// # Errors
     /// The module of a stage is invalid.
     pub(super) fn repeated_effects(&self) -> Result<Effects, PipelineError> {
-        if self.discard && !self.dynamic.discard && self.stages.before.is_empty() {
+        let is_once = !self.captures() || self.discard && !self.dynamic.discard;
+        if is_once && self.is_of_topology() {
             return Ok(Effects::default());
         }
         let mut effects = self.stages.captured.effects()?;

@@ -1,7 +1,8 @@
 //! Query pools whose queries the layer emulates: all queries of type
 //! `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, and those of type
 //! `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` that count a vertex stream other than 0, because a
-//! driver without transform feedback has no such queries.
+//! driver without transform feedback has no such queries. If the driver has none of the second type,
+//! the layer emulates all of these.
 //!
 //! The layer also creates each of these query pools in the driver, with a query type that the
 //! driver supports. The program gets the handle of that pool, so that it is unique among the
@@ -18,7 +19,7 @@ use super::memory::Memory;
 pub(crate) struct Queries {
     /// The layer's query pool. `None` only while this value is dropped.
     pool: Option<QueryPool>,
-    /// In a pool of type `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`, whose queries the driver also
+    /// In a pool of type `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT` whose queries the driver also
     /// implements: for each query, whether the layer emulated it when a command that begins it was
     /// last recorded. `None` if the layer emulates all queries of the pool.
     shared: Option<Box<[AtomicBool]>>,
@@ -27,7 +28,7 @@ pub(crate) struct Queries {
 }
 
 impl Queries {
-    /// Creates `count` queries of a kind.
+    /// Creates `count` queries of a kind. `is_shared` is whether the driver implements those of stream 0.
     ///
     /// # Errors
     /// A Vulkan command or an allocation fails.
@@ -39,12 +40,13 @@ impl Queries {
         memory: &Memory,
         kind: QueryKind,
         count: u32,
+        is_shared: bool,
     ) -> Result<Self, RuntimeError> {
         // SAFETY: the caller's contract.
         let pool = memory.with(|allocator| unsafe { QueryPool::new(ctx, allocator, kind, count) });
         let pool = pool.ok_or(RuntimeError::NoKernels)??;
         let own = || (0..count).map(|_| AtomicBool::new(false)).collect();
-        let shared = (kind == QueryKind::PrimitivesGenerated).then(own);
+        let shared = is_shared.then(own);
         Ok(Self { pool: Some(pool), shared, ctx: ctx.clone(), memory: memory.clone() })
     }
 

@@ -67,7 +67,7 @@ impl ShaderObject {
     /// Whether a captured draw may repeat `effects`, the side effects of this shader. The last shader before
     /// rasterization runs in the capture and in the driver's draw. An earlier shader may run for each primitive of a
     /// capture. `last` is `None` for a shader that is not linked. Otherwise it describes the last of the linked shaders
-    /// before rasterization: whether that shader captures, and whether it emits to several vertex streams. If that
+    /// before rasterization: whether that shader captures, and whether its primitives may be counted. If that
     /// shader does not capture, its primitives are only counted. Counting repeats no stores, but it repeats atomic
     /// operations whose results a shader uses.
     fn may_repeat(&self, last: Option<(bool, bool)>, effects: Effects) -> bool {
@@ -127,7 +127,7 @@ impl Emulation {
         let last = linked
             .filter_map(|(info, object)| Some((info.stage.as_raw(), object.as_ref()?)))
             .max_by_key(|(stage, _)| *stage)
-            .map(|(_, last)| (last.captures, last.has_streams));
+            .map(|(_, last)| (last.captures, last.has_streams || self.counts_generated));
         for ((shader, object), info) in shaders.iter().zip(own).zip(infos) {
             if let Some(object) = object.filter(|_| *shader != vk::ShaderEXT::null()) {
                 let last = last.filter(|_| info.flags.contains(links));
@@ -255,7 +255,7 @@ impl Emulation {
     }
 
     /// Returns the pipeline with which draws of shaders that are bound together are captured.
-    /// `None` if the last of these shaders neither captures nor emits to several vertex streams.
+    /// `None` if the last of these shaders neither captures nor is counted by the layer.
     ///
     /// # Errors
     /// The shaders cannot be captured by compute shaders.
@@ -279,7 +279,7 @@ impl Emulation {
         let shaders = bound.all().map(|shader| self.objects().shaders.get(shader));
         let shaders: Vec<Arc<ShaderObject>> = shaders.into_iter().flatten().collect();
         let Some((last, before)) = shaders.split_last() else { return Ok(None) };
-        if !last.captures && !last.has_streams {
+        if !last.captures && !last.has_streams && !self.counts_generated {
             return Ok(None);
         }
         let mut layout = Arc::clone(&last.layout);
@@ -310,7 +310,7 @@ impl Emulation {
         );
         match made {
             Err(error) if !last.captures => {
-                tracing::warn!("what shaders emit to other streams than 0 is not counted: {error}");
+                tracing::warn!("the primitives of shaders are not counted: {error}");
                 Ok(None)
             }
             made => made,

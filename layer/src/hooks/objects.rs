@@ -512,13 +512,8 @@ unsafe extern "system" fn create_query_pool(
     unsafe {
         emulated("vkCreateQueryPool", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_query_pool;
-            // Without geometry shaders there is only stream 0, whose generated primitives the
-            // driver counts.
-            let counts = |kind: &QueryKind| {
-                *kind != QueryKind::PrimitivesGenerated
-                    || emulation.context().capabilities().geometry_shader
-            };
-            let Some(kind) = kind_of((*info).query_type).filter(counts) else {
+            let is_own = |kind: &QueryKind| emulation.has_queries(*kind);
+            let Some(kind) = kind_of((*info).query_type).filter(is_own) else {
                 return next(device, info, allocator, pool);
             };
             let count = (*info).query_count;

@@ -4,8 +4,9 @@
 //! One query of each kind can be active [for each vertex
 //! stream](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html).
 //! Primitives generated queries also count while transform feedback is not active. The driver
-//! counts the primitives of stream 0. To count those of other streams, the layer collects draws
-//! without transform feedback as a capture without buffers.
+//! counts the primitives of stream 0, if it has such queries. To count those of other streams, or
+//! all, the layer collects draws without transform feedback as a capture without buffers. Draws of
+//! a vertex shader alone are counted without the shader, by their topology.
 
 use std::sync::Arc;
 

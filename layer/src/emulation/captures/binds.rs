@@ -68,7 +68,7 @@ impl Captures {
     /// Forgets the pipeline of captured draws, because the program binds another graphics pipeline or other shader
     /// objects. The next draw that is captured looks up the new one with [`find_pipeline`](Self::find_pipeline).
     fn forget_pipeline(&mut self) {
-        self.end_counting();
+        self.end_counting_with_pipeline();
         self.state.changed.variant = true;
         (self.state.pipeline, self.state.is_pipeline_known) = (None, false);
     }

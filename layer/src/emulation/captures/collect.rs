@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError};
 use ash::vk;
 use vkxfb::internal::DescriptorPlace;
 use vkxfb::runtime::{
-    Buffer, BufferDesc, ByteCountDraw, CaptureDesc, CounterBuffer, DrawCommands, IndexBuffer,
-    MemoryLocation, Recorder, RuntimeError, VertexBuffer,
+    Buffer, BufferDesc, ByteCountDraw, CaptureDesc, ConditionalRendering, CounterBuffer,
+    DrawCommands, IndexBuffer, MemoryLocation, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 
@@ -37,13 +37,17 @@ pub(super) struct Active {
     pub(super) counters: [Option<CounterBuffer>; BUFFERS],
     /// Whether the draws are only counted, because transform feedback is not active.
     pub(super) only_counts: bool,
+    /// Whether the draws are only counted, and their primitives [follow from the topology](Pipeline::is_of_topology). The
+    /// capture has no pipeline then.
+    pub(super) is_of_topology: bool,
     /// Where the descriptors are that the draws so far have read.
     read_from: ReadFrom,
 }
 
 impl Active {
     const fn new(counters: [Option<CounterBuffer>; BUFFERS], only_counts: bool) -> Self {
-        Self { capture: None, place: None, counters, only_counts, read_from: ReadFrom::Sets }
+        let read_from = ReadFrom::Sets;
+        Self { capture: None, place: None, counters, only_counts, is_of_topology: false, read_from }
     }
 }
 
@@ -209,21 +213,37 @@ impl Captures {
     }
 
     /// Begins to collect draws that are only counted, if a primitives generated query of the layer is active, transform
-    /// feedback is not active, and the bound pipeline may emit to several streams.
+    /// feedback is not active, and the layer counts what the bound pipeline generates: if the driver counts stream 0,
+    /// only what pipelines generate that may emit to several streams.
     fn begin_counting(&mut self) {
-        let has_streams = |pipeline: &Arc<Pipeline>| pipeline.has_streams();
-        if self.active.is_some()
-            || !self.counts_draws()
-            || !self.state.pipeline.as_ref().is_some_and(has_streams)
-        {
+        let counts_all = self.emulation.counts_generated;
+        let is_counted = |pipeline: &&Arc<Pipeline>| counts_all || pipeline.has_streams();
+        if !self.counts_draws() {
             return;
         }
-        self.joins_last = false;
-        self.active = Some(Active::new([None; BUFFERS], true));
+        let Some(pipeline) = self.state.pipeline.as_ref().filter(is_counted) else { return };
+        let is_of_topology = pipeline.is_of_topology();
+        // Draws of other pipelines with a vertex shader alone are counted together with these.
+        if self.active.as_ref().is_some_and(|a| a.only_counts && a.is_of_topology != is_of_topology)
+        {
+            self.end_counting();
+        }
+        if self.active.is_none() {
+            self.joins_last = false;
+            let active = Active::new([None; BUFFERS], true);
+            self.active = Some(Active { is_of_topology, ..active });
+        }
     }
 
-    /// Ends the active capture if its draws are only counted for queries. Called, for example, when another pipeline is
-    /// bound, and when the pass ends.
+    /// Ends the active capture if its draws are only counted, and it needs the pipeline that was bound. Called when
+    /// another one is bound.
+    pub(super) fn end_counting_with_pipeline(&mut self) {
+        if !self.active.as_ref().is_some_and(|active| active.is_of_topology) {
+            self.end_counting();
+        }
+    }
+
+    /// Ends the active capture if its draws are only counted for queries. Called, for example, when the pass ends.
     #[inline]
     pub(super) fn end_counting(&mut self) {
         if self.active.as_ref().is_some_and(|active| active.only_counts) {
@@ -243,7 +263,7 @@ impl Captures {
     }
 
     /// Looks up the variant for the bound pipeline and the current dynamic state. Returns whether there is one: `false`
-    /// if the pipeline does not capture.
+    /// if the pipeline neither captures nor has to run to be counted.
     ///
     /// # Errors
     /// The variant cannot be created.
@@ -254,7 +274,10 @@ impl Captures {
         if !self.state.changed.variant && self.variant.is_some() {
             return Ok(true);
         }
-        let Some(pipeline) = self.state.pipeline.clone() else { return Ok(false) };
+        let has_variants = |pipeline: &Arc<Pipeline>| pipeline.has_variants();
+        let Some(pipeline) = self.state.pipeline.clone().filter(has_variants) else {
+            return Ok(false);
+        };
         let cache = vk::PipelineCache::null();
         // SAFETY: the caller's contract.
         let variant = unsafe {
@@ -384,7 +407,10 @@ impl Captures {
     ) -> Forward {
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.capture_draw(record) } {
-            self.refuse("a draw", error);
+            match self.active.as_ref().is_some_and(|active| active.only_counts) {
+                true => tracing::error!("a draw is not counted: {error}"),
+                false => self.refuse("a draw", error),
+            }
         }
         match self.discards() {
             true => Forward::No,
@@ -396,7 +422,8 @@ impl Captures {
     /// driver has no active query.
     fn discards(&self) -> bool {
         let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
-        let Some(pipeline) = self.state.pipeline.as_ref().filter(|_| captures) else {
+        let captured = |pipeline: &&Arc<Pipeline>| captures && pipeline.has_variants();
+        let Some(pipeline) = self.state.pipeline.as_ref().filter(captured) else {
             return false;
         };
         let discard = match pipeline.dynamic.discard {
@@ -421,20 +448,21 @@ impl Captures {
             return Ok(());
         }
         found?;
+        if self.active.as_ref().is_some_and(|active| active.is_of_topology) {
+            // SAFETY: the caller's contract.
+            return unsafe { self.count_draw(record) };
+        }
         // SAFETY: the caller's contract.
         unsafe { self.begin_collecting() }?;
-        let Some(pipeline) = self.state.pipeline.clone() else {
+        let has_variants = |pipeline: &Arc<Pipeline>| pipeline.has_variants();
+        let Some(pipeline) = self.state.pipeline.clone().filter(has_variants) else {
             tracing::debug!("a draw between Begin and End without a pipeline that captures");
             return Ok(());
         };
         let changed = std::mem::take(&mut self.state.changed);
         let vertex_buffers =
             (changed.variant || changed.vertex_buffers).then(|| self.vertex_buffers());
-        let index_buffer = self.state.index_buffer.filter(|_| changed.index_buffer).map(|bound| {
-            let BoundIndexBuffer { buffer, offset, index_type, restart_index, .. } = bound;
-            let size = self.reached_size(buffer, offset, bound.size);
-            (IndexBuffer { buffer, offset, size, index_type }, restart_index)
-        });
+        let index_buffer = self.index_buffer().filter(|_| changed.index_buffer);
         let place = pipeline.descriptors();
         let buffers = self.state.disturbed.descriptor_buffers();
         let active = self.active.as_mut();
@@ -462,11 +490,8 @@ impl Captures {
                 recorder.bind_vertex_buffers(&buffers)?;
                 self.vertex_buffers = buffers;
             }
-            if let Some((buffer, restart_index)) = &index_buffer {
-                recorder.bind_index_buffer(buffer)?;
-                if let Some(index) = restart_index {
-                    recorder.set_primitive_restart_index(*index)?;
-                }
+            if let Some(buffer) = &index_buffer {
+                bind_index_buffer(&mut recorder, buffer)?;
             }
             let heaps = state.disturbed.heaps();
             if matches!(place, DescriptorPlace::Heaps(_)) {
@@ -504,12 +529,7 @@ impl Captures {
                 }
             }
             if changed.conditional_rendering {
-                // This returns an error if conditional rendering is not active in the capture. The
-                // program did nothing wrong then, so the error is ignored.
-                _ = recorder.end_conditional_rendering();
-                if let Some(condition) = &state.conditional_rendering {
-                    recorder.begin_conditional_rendering(condition)?;
-                }
+                set_condition(&mut recorder, state.conditional_rendering.as_ref())?;
             }
         }
         if pipeline.dynamic.restart {
@@ -530,6 +550,65 @@ impl Captures {
             recorder.set_patch_control_points(state.patch_control_points)?;
         }
         Ok(record(&mut recorder, topology)?)
+    }
+
+    /// Counts a draw whose primitives follow from its topology, in the active capture, which has no pipeline. Nothing is
+    /// bound but the index buffer, so that the draw of any pipeline can be counted.
+    ///
+    /// # Safety
+    /// The contract of [`draw`](Self::draw).
+    unsafe fn count_draw(
+        &mut self,
+        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+    ) -> Result<(), PipelineError> {
+        let Some(pipeline) = self.state.pipeline.clone() else { return Ok(()) };
+        if self.active.as_ref().is_some_and(|active| active.capture.is_none()) {
+            let capture = self.spare_capture();
+            lock(&capture).begin_inactive()?;
+            if let Some(active) = &mut self.active {
+                active.capture = Some(capture);
+            }
+            self.state.changed = Changed::ALL;
+            // SAFETY: the caller's contract.
+            unsafe { self.count() }?;
+        }
+        let Some(capture) = self.active.as_ref().and_then(|active| active.capture.as_ref()) else {
+            return Ok(());
+        };
+        // What is not bound here stays changed, for the next capture.
+        let mut capture = lock(capture);
+        let mut recorder = capture.recorder();
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.state.changed.index_buffer
+                && let Some(buffer) = &self.index_buffer()
+            {
+                bind_index_buffer(&mut recorder, buffer)?;
+            }
+            if self.state.changed.conditional_rendering {
+                set_condition(&mut recorder, self.state.conditional_rendering.as_ref())?;
+            }
+        }
+        let (state, dynamic) = (&self.state, pipeline.dynamic);
+        recorder.set_primitive_restart(match dynamic.restart {
+            true => state.restart,
+            false => pipeline.restart,
+        })?;
+        let topology = if dynamic.topology { state.topology } else { pipeline.topology };
+        record(&mut recorder, PrimitiveTopology::try_from(topology)?)?;
+        drop(recorder);
+        drop(capture);
+        let changed = &mut self.state.changed;
+        (changed.index_buffer, changed.conditional_rendering) = (false, false);
+        Ok(())
+    }
+
+    /// Returns the bound index buffer, and the index that restarts primitives if it is not the usual one.
+    fn index_buffer(&self) -> Option<(IndexBuffer, Option<u32>)> {
+        let bound = self.state.index_buffer?;
+        let BoundIndexBuffer { buffer, offset, index_type, restart_index, .. } = bound;
+        let size = self.reached_size(buffer, offset, bound.size);
+        Some((IndexBuffer { buffer, offset, size, index_type }, restart_index))
     }
 
     /// Writes the pushed descriptors that the variant uses into descriptor sets, because variants cannot read push
@@ -608,6 +687,37 @@ impl Captures {
         let buffer = self.commands.get(number as usize).ok_or(RuntimeError::NoKernels)?.raw();
         self.command_count += 1;
         Ok(DrawCommands { buffer, offset: place * COMMAND, stride: 0 })
+    }
+}
+
+/// Binds an index buffer, and sets the index that restarts primitives if it is not the usual one.
+///
+/// # Safety
+/// The contract of [`Recorder::bind_index_buffer`].
+unsafe fn bind_index_buffer(
+    recorder: &mut Recorder<'_>,
+    (buffer, restart_index): &(IndexBuffer, Option<u32>),
+) -> Result<(), RuntimeError> {
+    // SAFETY: the caller's contract.
+    unsafe { recorder.bind_index_buffer(buffer) }?;
+    restart_index.map_or(Ok(()), |index| recorder.set_primitive_restart_index(index))
+}
+
+/// Sets the condition of the draws that follow in a capture. `None` if they are always executed.
+///
+/// # Safety
+/// The contract of [`Recorder::begin_conditional_rendering`].
+unsafe fn set_condition(
+    recorder: &mut Recorder<'_>,
+    condition: Option<&ConditionalRendering>,
+) -> Result<(), RuntimeError> {
+    // This returns an error if conditional rendering is not active in the capture. The program did
+    // nothing wrong then, so the error is ignored.
+    _ = recorder.end_conditional_rendering();
+    match condition {
+        // SAFETY: the caller's contract.
+        Some(condition) => unsafe { recorder.begin_conditional_rendering(condition) },
+        None => Ok(()),
     }
 }
 

@@ -1,0 +1,488 @@
+//! Queries of generated primitives (`VK_EXT_primitives_generated_query`), natively and on the Vulkan layer, which counts
+//! all of them where the driver lacks the extension: of draws that capture and of those that do not, of several pipelines,
+//! in one pass and across passes, and in secondary command buffers.
+
+use ash::{ext, vk};
+use vk::PrimitiveTopology as Topology;
+use vkxfb::topology::PrimitiveTopology;
+
+use super::program::Program;
+use crate::common::bare::BareInstance;
+use crate::common::skip::{Why, skip};
+use crate::common::{self, attachment, discard, layer};
+
+/// A vertex shader that neither captures nor reads anything.
+const PLAIN: &str = "#version 450
+    void main() {
+        gl_Position = vec4(0.0);
+        gl_PointSize = 1.0;
+    }";
+
+/// Makes two lines of a point.
+const GEOMETRY: &str = "#version 450
+    layout(points) in;
+    layout(line_strip, max_vertices = 3) out;
+    void main() {
+        for (int i = 0; i < 3; i++) {
+            gl_Position = vec4(0.0);
+            EmitVertex();
+        }
+        EndPrimitive();
+    }";
+
+const CONTROL: &str = "#version 450
+    layout(vertices = 1) out;
+    void main() {
+        for (int i = 0; i < 3; i++) gl_TessLevelOuter[i] = 1.0;
+        gl_TessLevelInner[0] = 1.0;
+    }";
+
+/// Divides a patch of three control points into one triangle.
+const EVALUATION: &str = "#version 450
+    layout(triangles, ccw) in;
+    void main() {
+        gl_Position = vec4(gl_TessCoord, 1.0);
+    }";
+
+/// The index that restarts primitives.
+const R: u32 = u32::MAX;
+const INDICES: [u32; 12] = [0, 1, 2, R, 3, 4, 5, 6, R, 0, R, 1];
+/// The primitives of a strip of triangles by these indices with restart: of each run.
+const RESTARTED: u64 = 1 + 2;
+/// The number of vertices in the arguments of the indirect draws.
+const INDIRECT: [u32; 2] = [7, 9];
+/// The bytes that a counter counts, and those of a vertex of a draw by that.
+const BYTES: [u32; 2] = [44, 4];
+
+/// How the stages before rasterization are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stages {
+    Plain,
+    Captures,
+    Geometry,
+    Tessellation,
+}
+
+/// A draw, and the pipeline that it is drawn with.
+#[derive(Debug, Clone, Copy)]
+struct Draw {
+    stages: Stages,
+    topology: Topology,
+    by: By,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Vertices(u32, u32),
+    /// Indices, with restart.
+    Indices,
+    /// The commands of [`INDIRECT`].
+    Indirect,
+    IndexedIndirect,
+    ByteCount,
+}
+
+impl Draw {
+    const fn new(stages: Stages, topology: Topology, by: By) -> Self {
+        Self { stages, topology, by }
+    }
+
+    /// The number of primitives that the draw generates.
+    fn primitives(&self) -> u64 {
+        let of = |vertices: u32| match self.stages {
+            Stages::Geometry => 2 * u64::from(vertices),
+            Stages::Tessellation => u64::from(vertices / 3),
+            _ => PrimitiveTopology::try_from(self.topology).unwrap().primitive_count(vertices),
+        };
+        match self.by {
+            By::Vertices(vertices, instances) => of(vertices) * u64::from(instances),
+            By::Indices | By::IndexedIndirect => RESTARTED,
+            By::Indirect => INDIRECT.into_iter().map(of).sum(),
+            By::ByteCount => of(BYTES[0] / BYTES[1]),
+        }
+    }
+
+    /// Whether lavapipe 22.3 counts the draw as it should.
+    fn is_counted_natively(&self) -> bool {
+        matches!(self.by, By::Vertices(..) | By::Indices)
+    }
+}
+
+/// Where a query begins and ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Around a pass for each draw.
+    AroundPasses,
+    /// Around a pass.
+    AroundPass,
+    InPass,
+    /// In a pass, in a secondary command buffer.
+    Secondary,
+}
+
+const PLACES: [Place; 4] =
+    [Place::AroundPasses, Place::AroundPass, Place::InPass, Place::Secondary];
+
+/// Draws that a query counts together.
+fn programs(has: impl Fn(Stages) -> bool) -> Vec<Vec<Draw>> {
+    use Stages::{Captures, Geometry, Plain, Tessellation};
+    let topologies = [
+        Topology::POINT_LIST,
+        Topology::LINE_LIST,
+        Topology::LINE_STRIP,
+        Topology::TRIANGLE_LIST,
+        Topology::TRIANGLE_STRIP,
+        Topology::TRIANGLE_FAN,
+    ];
+    let mut programs = Vec::new();
+    for stages in [Plain, Captures] {
+        for topology in topologies {
+            programs.push(vec![Draw::new(stages, topology, By::Vertices(11, 3))]);
+            programs.push(vec![Draw::new(stages, topology, By::Indirect)]);
+        }
+        let strip = Topology::TRIANGLE_STRIP;
+        for by in [By::Indices, By::IndexedIndirect, By::ByteCount, By::Vertices(2, 1)] {
+            programs.push(vec![Draw::new(stages, strip, by)]);
+        }
+    }
+    let points = Topology::POINT_LIST;
+    programs.push(vec![]);
+    programs.push(vec![Draw::new(Geometry, points, By::Vertices(5, 2))]);
+    programs.push(vec![Draw::new(Geometry, points, By::Indirect)]);
+    programs.push(vec![Draw::new(Tessellation, Topology::PATCH_LIST, By::Vertices(9, 2))]);
+    // Pipelines with and without captures, and with and without other stages, one behind the other.
+    programs.push(vec![
+        Draw::new(Plain, points, By::Vertices(3, 1)),
+        Draw::new(Plain, Topology::LINE_LIST, By::Vertices(4, 1)),
+        Draw::new(Captures, points, By::Vertices(2, 1)),
+        Draw::new(Geometry, points, By::Vertices(1, 1)),
+        Draw::new(Plain, Topology::TRIANGLE_STRIP, By::Indices),
+        Draw::new(Captures, Topology::TRIANGLE_LIST, By::Vertices(6, 1)),
+        Draw::new(Tessellation, Topology::PATCH_LIST, By::Vertices(6, 1)),
+        Draw::new(Plain, points, By::Vertices(1, 1)),
+    ]);
+    programs.into_iter().filter(|draws| draws.iter().all(|draw| has(draw.stages))).collect()
+}
+
+struct Machine {
+    program: Program,
+    has_geometry: bool,
+    has_tessellation: bool,
+    layout: vk::PipelineLayout,
+    modules: [(vk::ShaderStageFlags, Vec<u32>); 5],
+    target: vk::Buffer,
+    indices: vk::Buffer,
+    /// The arguments of indirect draws without and with indices, and a counter.
+    commands: vk::Buffer,
+    secondaries: vk::CommandPool,
+}
+
+/// The places of the commands with indices, and of the counter, in the buffer of commands.
+const INDEXED: u64 = 32;
+const COUNTER: u64 = 64;
+
+impl Machine {
+    fn open() -> Option<Self> {
+        let instance = BareInstance::open();
+        let physical = instance.physical_device();
+        let mut has = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
+        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut has);
+        // SAFETY: the instance is live.
+        unsafe { instance.raw.get_physical_device_features2(physical, &mut all) };
+        let core = all.features;
+        let counts = [
+            has.primitives_generated_query,
+            has.primitives_generated_query_with_rasterizer_discard,
+        ];
+        if counts != [vk::TRUE; 2] {
+            skip(Why::Expected("the device lacks queries of generated primitives"));
+            return None;
+        }
+        let mut xfb =
+            vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
+        let mut rendering = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
+        let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
+            .primitives_generated_query(true)
+            .primitives_generated_query_with_rasterizer_discard(true);
+        let enabled = vk::PhysicalDeviceFeatures::default()
+            .geometry_shader(core.geometry_shader == vk::TRUE)
+            .tessellation_shader(core.tessellation_shader == vk::TRUE)
+            .multi_draw_indirect(true);
+        let mut features = vk::PhysicalDeviceFeatures2::default()
+            .features(enabled)
+            .push_next(&mut xfb)
+            .push_next(&mut rendering)
+            .push_next(&mut generated);
+        let names = [ext::transform_feedback::NAME, ext::primitives_generated_query::NAME];
+        let names = names.map(std::ffi::CStr::as_ptr);
+        let mut program = Program::on(instance.into_device(&mut features, &names));
+        use vk::{BufferUsageFlags as Usage, ShaderStageFlags as Stage};
+        let (target, _) = program.buffer(64, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+        let (indices, mapped) = program.buffer(INDICES.len(), Usage::INDEX_BUFFER);
+        // SAFETY: the buffers have that size.
+        unsafe { mapped.copy_from(INDICES.as_ptr(), INDICES.len()) };
+        let usage = Usage::INDIRECT_BUFFER | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
+        let (commands, mapped) = program.buffer(17, usage);
+        let [first, second] = INDIRECT;
+        let words = [first, 1, 0, 0, second, 1, 0, 0, INDICES.len() as u32, 1, 0, 0, 0];
+        // SAFETY: as above.
+        unsafe {
+            mapped.copy_from(words.as_ptr(), words.len());
+            mapped.add(COUNTER as usize / 4).write(BYTES[0]);
+        }
+        let pool = vk::CommandPoolCreateInfo::default().queue_family_index(program.family);
+        // SAFETY: the device is live.
+        let (layout, secondaries) = unsafe {
+            (
+                program.raw.create_pipeline_layout(&Default::default(), None).unwrap(),
+                program.raw.create_command_pool(&pool, None).unwrap(),
+            )
+        };
+        let module = |stage, name, source| (stage, common::compile_stage(name, source, &[]));
+        Some(Self {
+            has_geometry: enabled.geometry_shader == vk::TRUE,
+            has_tessellation: enabled.tessellation_shader == vk::TRUE,
+            layout,
+            modules: [
+                module(Stage::VERTEX, "vert", PLAIN),
+                module(Stage::VERTEX, "vert", common::CAPTURES),
+                module(Stage::GEOMETRY, "geom", GEOMETRY),
+                module(Stage::TESSELLATION_CONTROL, "tesc", CONTROL),
+                module(Stage::TESSELLATION_EVALUATION, "tese", EVALUATION),
+            ],
+            target,
+            indices,
+            commands,
+            secondaries,
+            program,
+        })
+    }
+
+    fn close(self) {
+        // SAFETY: nothing is in flight.
+        unsafe {
+            self.program.raw.destroy_command_pool(self.secondaries, None);
+            self.program.raw.destroy_pipeline_layout(self.layout, None);
+        }
+    }
+
+    /// # Safety
+    /// The caller destroys the pipeline.
+    unsafe fn pipeline(&self, draw: &Draw, discards: bool) -> vk::Pipeline {
+        let numbers = match draw.stages {
+            Stages::Plain => &[0][..],
+            Stages::Captures => &[1],
+            Stages::Geometry => &[0, 2],
+            Stages::Tessellation => &[0, 3, 4],
+        };
+        let stages = numbers.iter().map(|number| &self.modules[*number]);
+        let stages: Vec<_> = stages.map(|(stage, words)| (*stage, &words[..])).collect();
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(draw.topology)
+            .primitive_restart_enable(matches!(draw.by, By::Indices | By::IndexedIndirect));
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .rasterizer_discard_enable(discards)
+            .line_width(1.0);
+        let viewports = [vk::Viewport { width: 1.0, height: 1.0, ..Default::default() }];
+        let scissors = [attachment::area(1)];
+        let viewport = vk::PipelineViewportStateCreateInfo::default()
+            .viewports(&viewports)
+            .scissors(&scissors);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let tessellation =
+            vk::PipelineTessellationStateCreateInfo::default().patch_control_points(3);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .input_assembly_state(&assembly)
+            .rasterization_state(&rasterization)
+            .viewport_state(&viewport)
+            .multisample_state(&samples)
+            .tessellation_state(&tessellation)
+            .layout(self.layout);
+        // SAFETY: the structures are valid.
+        unsafe { discard::of_shaders(&self.program.raw, &stages, info) }
+    }
+
+    /// # Safety
+    /// The command buffer is being recorded, in a pass.
+    unsafe fn draw(&self, cmd: vk::CommandBuffer, pipeline: vk::Pipeline, draw: &Draw) {
+        let (raw, xfb) = (&self.program.raw, self.program.xfb());
+        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+        let captures = draw.stages == Stages::Captures;
+        // SAFETY: the caller's contract.
+        unsafe {
+            raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            raw.cmd_bind_index_buffer(cmd, self.indices, 0, vk::IndexType::UINT32);
+            if captures {
+                // There is room for some of the records only.
+                let (offset, size) = (0, 16_u64);
+                let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
+                bind(cmd, 0, 1, &raw const self.target, &raw const offset, &raw const size);
+                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            }
+            match draw.by {
+                By::Vertices(vertices, instances) => raw.cmd_draw(cmd, vertices, instances, 0, 0),
+                By::Indices => raw.cmd_draw_indexed(cmd, INDICES.len() as u32, 1, 0, 0, 0),
+                By::Indirect => raw.cmd_draw_indirect(cmd, self.commands, 0, 2, 16),
+                By::IndexedIndirect => {
+                    raw.cmd_draw_indexed_indirect(cmd, self.commands, INDEXED, 1, 20);
+                }
+                By::ByteCount => (xfb.cmd_draw_indirect_byte_count_ext)(
+                    cmd,
+                    1,
+                    0,
+                    self.commands,
+                    COUNTER,
+                    0,
+                    BYTES[1],
+                ),
+            }
+            if captures {
+                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            }
+        }
+    }
+
+    /// Records the draws of a query at a place, and the beginning and the end of the query.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a pass.
+    unsafe fn record(
+        &self,
+        cmd: vk::CommandBuffer,
+        (pool, query): (vk::QueryPool, u32),
+        place: Place,
+        draws: &[(vk::Pipeline, Draw)],
+    ) {
+        let raw = &self.program.raw;
+        let flags = vk::QueryControlFlags::empty();
+        let secondary = vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS;
+        let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let begin = |cmd| raw.cmd_begin_query(cmd, pool, query, flags);
+            let end = |cmd| raw.cmd_end_query(cmd, pool, query);
+            let draw_all = |cmd| {
+                draws.iter().for_each(|(pipeline, draw)| self.draw(cmd, *pipeline, draw));
+            };
+            match place {
+                Place::AroundPasses => {
+                    begin(cmd);
+                    for (pipeline, draw) in draws {
+                        raw.cmd_begin_rendering(cmd, &info);
+                        self.draw(cmd, *pipeline, draw);
+                        raw.cmd_end_rendering(cmd);
+                    }
+                    end(cmd);
+                }
+                Place::AroundPass => {
+                    begin(cmd);
+                    raw.cmd_begin_rendering(cmd, &info);
+                    draw_all(cmd);
+                    raw.cmd_end_rendering(cmd);
+                    end(cmd);
+                }
+                Place::InPass => {
+                    raw.cmd_begin_rendering(cmd, &info);
+                    begin(cmd);
+                    draw_all(cmd);
+                    end(cmd);
+                    // What comes behind the query is not counted.
+                    draw_all(cmd);
+                    raw.cmd_end_rendering(cmd);
+                }
+                Place::Secondary => {
+                    let allocate = vk::CommandBufferAllocateInfo::default()
+                        .command_pool(self.secondaries)
+                        .level(vk::CommandBufferLevel::SECONDARY)
+                        .command_buffer_count(1);
+                    let inner = raw.allocate_command_buffers(&allocate).unwrap()[0];
+                    let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
+                        .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+                    let inherited =
+                        vk::CommandBufferInheritanceInfo::default().push_next(&mut rendering);
+                    let continues = vk::CommandBufferBeginInfo::default()
+                        .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
+                        .inheritance_info(&inherited);
+                    raw.begin_command_buffer(inner, &continues).unwrap();
+                    begin(inner);
+                    draw_all(inner);
+                    end(inner);
+                    raw.end_command_buffer(inner).unwrap();
+                    raw.cmd_begin_rendering(cmd, &info.flags(secondary));
+                    raw.cmd_execute_commands(cmd, &[inner]);
+                    raw.cmd_end_rendering(cmd);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn draws_are_counted() {
+    let Some(machine) = Machine::open() else { return };
+    let raw = &machine.program.raw;
+    let has = |stages| match stages {
+        Stages::Geometry => machine.has_geometry,
+        Stages::Tessellation => machine.has_tessellation,
+        Stages::Plain | Stages::Captures => true,
+    };
+    let programs: Vec<_> = programs(has)
+        .into_iter()
+        .filter(|draws| layer::is_there() || draws.iter().all(Draw::is_counted_natively))
+        .collect();
+    let writes = (
+        vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
+    );
+    let mut wrong = Vec::new();
+    for discards in [true, false] {
+        for place in PLACES {
+            let count = programs.len() as u32;
+            let info = vk::QueryPoolCreateInfo::default()
+                .query_type(vk::QueryType::PRIMITIVES_GENERATED_EXT)
+                .query_count(count);
+            // SAFETY: everything is of the device, and the submission is waited for.
+            let found = unsafe {
+                let pool = raw.create_query_pool(&info, None).unwrap();
+                let pipeline = |draw: &Draw| (machine.pipeline(draw, discards), *draw);
+                let drawn: Vec<Vec<_>> =
+                    programs.iter().map(|draws| draws.iter().map(pipeline).collect()).collect();
+                machine.program.submit(writes, |cmd| {
+                    raw.cmd_reset_query_pool(cmd, pool, 0, count);
+                    for (query, draws) in drawn.iter().enumerate() {
+                        machine.record(cmd, (pool, query as u32), place, draws);
+                    }
+                });
+                let mut found = vec![0_u64; programs.len()];
+                let flags = vk::QueryResultFlags::TYPE_64;
+                raw.get_query_pool_results(pool, 0, &mut found, flags).unwrap();
+                let made = drawn.into_iter().flatten();
+                made.for_each(|(pipeline, _)| raw.destroy_pipeline(pipeline, None));
+                raw.destroy_query_pool(pool, None);
+                let flags = vk::CommandPoolResetFlags::empty();
+                raw.reset_command_pool(machine.secondaries, flags).unwrap();
+                found
+            };
+            for (draws, found) in programs.iter().zip(found) {
+                let expected = draws.iter().map(Draw::primitives).sum::<u64>();
+                if found != expected {
+                    let what = format!("{place:?}, discards: {discards}, {draws:?}");
+                    wrong.push(format!("{found}, not {expected}: {what}"));
+                }
+            }
+        }
+    }
+    let messages = machine.program.take_messages();
+    machine.close();
+    assert!(wrong.is_empty(), "{} are wrong: {wrong:#?}", wrong.len());
+    assert!(messages.is_empty(), "{messages:#?}");
+}
+
+/// Without the driver's extension the layer counts all.
+#[test]
+fn draws_are_counted_on_the_layer() {
+    let counts = [layer::COUNTS_GENERATED];
+    let Some(said) = layer::run_on_it(draws_are_counted, &counts) else { return };
+    assert!(said.contains("is for tests"), "built without the layer's switches: {said}");
+}
