@@ -166,9 +166,10 @@ again like that. A call of the driver that never returns is ended only with
 --isolate, 10 s after the time that --timeout gives the device.
 
 First it is tried, whatever the device reports, whether indirect dispatches
-run, whether vertex stores are sound (each vertex of a draw is stored, and no
-oftener than primitives use it), and whether captures go on where their
-counters say, with counters for all, some or none of the buffers.
+run, whether vertex stores are sound (each vertex of a draw is stored, and none
+that no primitive uses; a device may store one again), and whether captures go
+on where their counters say, with counters for all, some or none of the
+buffers.
 
 While a probe runs, FILE.running, beside the FILE of --report or --html, has a
 line that names what runs. It is on the disk before the device gets the work,
@@ -520,13 +521,13 @@ fn probe_device(
     // `empty` is a copy of the report before it has results. The commands that repeat a trial or a case are made from
     // the options in that copy.
     let empty = report.clone();
-    let (device, timeout) = (gpu.device_index(), arguments.case_timeout().unwrap_or(TIMEOUT));
+    let timeout = arguments.case_timeout().unwrap_or(TIMEOUT);
     let works = !arguments.isolate
         && run::run_trials(&mut gpu, &plan, &mut report, |trial| {
             say(&running::trial_line(&empty, trial));
         });
     if !works {
-        isolate::Isolated { plan: &plan, device, timeout }.run_trials(&mut report)?;
+        isolate::Isolated { gpu: &gpu, plan: &plan, timeout }.run_trials(&mut report)?;
     }
     let rates: Vec<_> = report.trials.iter().flat_map(|tried| tried.rates.clone()).collect();
     let limit = gpu.submission_limit();
@@ -538,13 +539,13 @@ fn probe_device(
             "large draws by {names} are left out: they {note} {ms} ms (--submission-limit)"
         ));
     }
-    let isolated = isolate::Isolated { plan: &plan, device, timeout };
     if !arguments.json && !arguments.head_is_shown {
         super::show(&table::render_head(&report, true))?;
         #[cfg(unix)]
         crash::head_is_shown();
     }
     if !works {
+        let isolated = isolate::Isolated { gpu: &gpu, plan: &plan, timeout };
         isolated.run(Position::default(), &mut report, observe)?;
     } else if let Some(loss) = run::run_until_loss(&mut gpu, &plan, &mut report, |progress| {
         say(&running::batch_line(&empty, progress.done + 1, progress.batch));
@@ -552,6 +553,7 @@ fn probe_device(
     }) {
         let how = format_args!("{}; going on in child processes, case by case", loss.how);
         super::complain("lost:", how);
+        let isolated = isolate::Isolated { gpu: &gpu, plan: &plan, timeout };
         isolated.run_from_loss(&loss, &mut report, observe)?;
     }
     bar.finish_and_clear();

@@ -153,8 +153,14 @@ pub struct Cell {
     pub errors: u32,
     /// The error of the first case that could not be captured. `None` if there is no such case.
     pub first_error: Option<String>,
-    /// The first reason for leaving out a case. `None` if none was left out.
+    /// The first reason for leaving out a case that does not apply to the device or backend. `None` if each applies.
     pub skipped: Option<String>,
+    /// The number of cases that were not tried, because too many others were lost. They are not in `run`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_tried: u32,
+    /// The reasons for not trying cases, without repetitions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_tried_because: Vec<String>,
     /// The first wrong case. `None` if there is none.
     pub first_failure: Option<Failure>,
 }
@@ -240,7 +246,7 @@ pub struct ProbeReport {
     pub validation: Vec<String>,
     /// The cases in which the device was lost, the process crashed, or the device did not finish.
     pub losses: Vec<LostCase>,
-    /// The number of cases that were left out after too many losses.
+    /// The number of cases that were not tried, because too many others were lost.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u32,
     /// A remark that faults were simulated, so that the report says nothing about the driver. `None` if none were.
@@ -314,6 +320,8 @@ impl ProbeReport {
                 errors: 0,
                 first_error: None,
                 skipped: None,
+                not_tried: 0,
+                not_tried_because: Vec::new(),
                 first_failure: None,
             });
             self.cells.len() - 1
@@ -440,7 +448,18 @@ impl ProbeReport {
         self.losses.push(LostCase { backend, case: case.clone(), how, command });
     }
 
-    /// Adds the reason why cases of a row are left out on a backend. If the row already has a reason on this backend,
+    /// Adds a case that was not tried, because too many others were lost.
+    pub fn record_not_tried(&mut self, backend: Backend, case: &Case, why: &str) {
+        self.add_result(backend, case, CaseResult::NotTried);
+        self.left_out += 1;
+        let cell = self.cell_mut(backend, case.row());
+        cell.not_tried += 1;
+        if !cell.not_tried_because.iter().any(|known| known == why) {
+            cell.not_tried_because.push(why.to_owned());
+        }
+    }
+
+    /// Adds the reason why cases of a row do not apply on a backend, and are left out. If the row already has a reason on this backend,
     /// only the first reason is kept.
     pub fn skip(&mut self, backend: Backend, row: impl Into<Row>, reason: impl Into<String>) {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
@@ -508,6 +527,14 @@ impl ProbeReport {
         ]);
         facts.retain(|(_, value)| !value.is_empty());
         facts
+    }
+
+    /// How many cases were not tried, as the end of a sentence. Empty if there are none.
+    pub(crate) fn not_tried_text(&self) -> String {
+        match self.left_out {
+            0 => String::new(),
+            cases => format!(", {cases} not tried"),
+        }
     }
 
     /// The number of cases that ran.

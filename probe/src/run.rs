@@ -27,7 +27,7 @@ use spirv::ExecutionModel;
 use vkxfb::internal::lower::LoweredKind;
 use vkxfb::lower::{Backend, compute};
 
-pub use self::alone::{Event, Position, numbered_cases, run_alone};
+pub use self::alone::{Event, Position, leave_out, numbered_cases, run_alone};
 pub use self::device::device_info;
 pub use self::trials::{run_trial, run_trials};
 

@@ -181,9 +181,11 @@ fn cell(report: &ProbeReport, cell: &Cell, footnotes: &mut Footnotes) -> TableCe
     } else if cell.run > 0 {
         lines.push(format!("ok {}", cell.run));
         Color::Green
-    } else {
+    } else if cell.not_tried == 0 {
         lines.push("skipped".to_owned());
         Color::DarkGrey
+    } else {
+        Color::Yellow
     };
     let mut refer = |line: &mut String, text: &str| {
         // Writing to a string does not fail.
@@ -205,6 +207,11 @@ fn cell(report: &ProbeReport, cell: &Cell, footnotes: &mut Footnotes) -> TableCe
         if let Some(line) = lines.last_mut() {
             refer(line, reason);
         }
+    }
+    if cell.not_tried > 0 {
+        let mut line = format!("{} not tried", cell.not_tried);
+        cell.not_tried_because.iter().for_each(|reason| refer(&mut line, reason));
+        lines.push(line);
     }
     if cell.rotated > 0 {
         lines.push(format!("({} rotated, allowed)", cell.rotated));
@@ -277,11 +284,12 @@ fn write_command(out: &mut String, command: &str) -> fmt::Result {
 
 fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Result {
     let run = report.cases_run();
+    let not_tried = report.not_tried_text();
     let summary = match report.outcome() {
         Outcome::AllRight => paint.good("all right"),
         Outcome::Mismatches if report.mismatch_count == 0 => paint.bad(report.trials_summary()),
         Outcome::Mismatches => {
-            paint.bad(format!("{} of {run} cases came out wrong", report.mismatch_count))
+            paint.bad(format!("{} of {run} cases came out wrong{not_tried}", report.mismatch_count))
         }
         Outcome::CouldNotRun if run == 0 => paint.doubtful("nothing could run"),
         Outcome::CouldNotRun if report.has_failures() => {
@@ -292,15 +300,11 @@ fn write_summary(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::
                 .fold((0, 0), |(lost, errors), (of_cell, others)| {
                     (lost + of_cell, errors + others)
                 });
-            let left_out = match report.left_out {
-                0 => String::new(),
-                cases => format!(", {cases} left out"),
-            };
             match (lost, errors) {
                 (0, errors) => paint.doubtful(format!("{errors} of {run} cases could not run")),
-                (lost, 0) => paint.bad(format!("{lost} of {run} cases lost{left_out}")),
+                (lost, 0) => paint.bad(format!("{lost} of {run} cases lost{not_tried}")),
                 (lost, errors) => paint
-                    .bad(format!("{lost} of {run} cases lost, {errors} could not run{left_out}")),
+                    .bad(format!("{lost} of {run} cases lost, {errors} could not run{not_tried}")),
             }
         }
         Outcome::CouldNotRun if !report.validation.is_empty() => {

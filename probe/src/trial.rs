@@ -18,8 +18,8 @@ pub enum Trial {
     /// Whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the
     /// arguments.
     IndirectDispatch,
-    /// Whether a vertex shader that stores to memory runs for every vertex of a draw, and for no
-    /// vertex more often than primitives use it.
+    /// Whether a vertex shader that stores to memory runs for every vertex of a draw, for none that
+    /// no primitive uses, and how often.
     VertexStores,
     /// Whether captures are correct if none, some, or all of the buffers have counters.
     Counters,

@@ -14,7 +14,9 @@ use vkxfb::lower::Backend;
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::plan::{Batch, Plan};
 use vkxfb_probe::report::{LostCase, ProbeReport};
-use vkxfb_probe::run::{Event, Loss, Position, Progress, numbered_cases, run_alone, run_trial};
+use vkxfb_probe::run::{
+    Event, Loss, Position, Progress, leave_out, numbered_cases, run_alone, run_trial,
+};
 use vkxfb_probe::trial::{Trial, TrialReport, TrialResult};
 
 use super::running::{self, Running};
@@ -23,8 +25,9 @@ use super::running::{self, Running};
 /// out.
 const MAX_LOSSES_OF_BATCH: usize = 3;
 
-/// After the device was lost or the process crashed this many times in total, all remaining cases are left out.
-const MAX_LOSSES: usize = 64;
+/// After this many losses by one backend, its remaining cases are left out. Each backend has that many: a driver may
+/// crash by each draw of one, and capture everything by another.
+const MAX_LOSSES: usize = 32;
 
 /// The time that a child process may take in addition to the time limit of a submission, to start and for
 /// work on the host.
@@ -134,15 +137,16 @@ enum ChildEnd {
 
 /// A probe of one device whose cases run in child processes.
 pub(super) struct Isolated<'a> {
+    /// The device in this process, of which only the properties are asked.
+    pub gpu: &'a Gpu,
     pub plan: &'a Plan,
-    pub device: usize,
     /// The time limit of a submission.
     pub timeout: Duration,
 }
 
 impl Isolated<'_> {
     fn task(&self, kind: TaskKind) -> Task {
-        Task { device: self.device, slow: self.plan.slow.clone(), kind }
+        Task { device: self.gpu.device_index(), slow: self.plan.slow.clone(), kind }
     }
 
     /// Runs the trials (tests of properties that devices do not report) that are not in the report yet.
@@ -162,8 +166,8 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Runs the cases of the plan from a position on, in child processes. After too many losses, the remaining cases
-    /// are left out.
+    /// Runs the cases of the plan from a position on, in child processes. After too many losses by a backend, its
+    /// remaining cases are left out.
     pub(super) fn run(
         &self,
         mut from: Position,
@@ -182,8 +186,8 @@ impl Isolated<'_> {
                 if report.losses.is_empty() {
                     bail!("of a child process, before its first case: {how}");
                 }
-                let why = format!("left out: of a child process, before its first case: {how}");
-                leave_out(&batches[from.batch..], from.case, &why, report);
+                let why = format!("not tried: of a child process, before its first case: {how}");
+                leave_out(self.gpu, &batches[from.batch..], from.case, &why, report);
                 return Ok(());
             };
             let Some(batch) = batches.get(at.batch) else {
@@ -193,15 +197,19 @@ impl Isolated<'_> {
             lost_batch = Some(at.batch);
             let next_batch = Position { batch: at.batch + 1, case: 0 };
             from = record(at, batch, &how, report).unwrap_or(next_batch);
-            if report.losses.len() >= MAX_LOSSES {
-                let why = format!("left out: the device was lost with {MAX_LOSSES} cases");
-                leave_out(&batches[from.batch..], from.case, &why, report);
-                return Ok(());
-            }
-            if of_batch == MAX_LOSSES_OF_BATCH && from != next_batch {
-                let why =
-                    format!("left out: lost with {MAX_LOSSES_OF_BATCH} cases of the same shader");
-                leave_out(std::slice::from_ref(batch), from.case, &why, report);
+            let backend = batch.group.backend;
+            if report.losses.iter().filter(|lost| lost.backend == backend).count() >= MAX_LOSSES {
+                let why = format!("not tried: {MAX_LOSSES} cases by {backend} were lost before");
+                // The batches of a backend follow each other.
+                let others = batches[from.batch..].iter();
+                let end = from.batch + others.take_while(|b| b.group.backend == backend).count();
+                leave_out(self.gpu, &batches[from.batch..end], from.case, &why, report);
+                from = Position { batch: end, case: 0 };
+            } else if of_batch == MAX_LOSSES_OF_BATCH && from != next_batch {
+                let why = format!(
+                    "not tried: {MAX_LOSSES_OF_BATCH} cases of the same shader were lost before"
+                );
+                leave_out(self.gpu, std::slice::from_ref(batch), from.case, &why, report);
                 from = next_batch;
             }
         }
@@ -301,15 +309,6 @@ fn record(
         report.record_error(backend, case, how);
     }
     None
-}
-
-/// Records that cases are left out: those of the first batch from `case` on, counted from 1, and all of the others.
-fn leave_out(batches: &[Batch<'_>], case: usize, why: &str, report: &mut ProbeReport) {
-    let all: usize = batches.iter().map(|batch| numbered_cases(batch).len()).sum();
-    report.left_out += all.saturating_sub(case.saturating_sub(1)) as u32;
-    for Batch { group, .. } in batches {
-        report.skip(group.backend, group.row(), why);
-    }
 }
 
 /// A running child process. It is killed when this value is dropped.

@@ -145,7 +145,60 @@ fn a_shader_that_is_always_lost_is_left_out_after_a_while() {
     assert_eq!(report["losses"].as_array().unwrap().len(), 3);
     let cell = &report["cells"][0];
     assert_eq!((&cell["run"], &cell["passed"]), (&3.into(), &0.into()), "{cell:#}");
-    assert!(cell["skipped"].as_str().unwrap().contains("left out"), "{cell:#}");
+    assert_eq!((&cell["skipped"], &cell["not_tried"]), (&Value::Null, &25.into()), "{cell:#}");
+    let why = cell["not_tried_because"][0].as_str().unwrap();
+    assert!(why.contains("3 cases of the same shader were lost before"), "{cell:#}");
+    assert_eq!(report["left_out"], 25);
+    let not_tried = report["results"].as_array().unwrap().iter().map(|of| &of["not_tried"]);
+    let not_tried: Vec<_> = not_tried.map(|draws| draws.as_str().unwrap()).collect();
+    let [first, folded] = not_tried[..] else { panic!("{not_tried:?}") };
+    assert!(first.starts_with("3x3 7x1") && folded.starts_with("0x1 0x3 3x1"), "{not_tried:?}");
+}
+
+/// A backend by which every draw is lost takes no try from the others. What of it was not tried is told everywhere.
+#[test]
+fn a_backend_that_is_always_lost_leaves_the_others_their_tries() {
+    let files = Shaders::new();
+    let file = |name: &str| files.path(name).to_str().unwrap().to_owned();
+    let (lost, page, sound) = (file("lost.md"), file("lost.html"), file("sound.md"));
+    let all = ["probe", "--device", "0", "--quick", "--shader", "identify", "--json", "--report"];
+    vkxfb(&[&all[..], &[&sound]].concat()).exits(0);
+    let mut command = command(&all);
+    command.args([&lost, "--html", &page]).env("VKXFB_INJECT_FAULT", "lost:vertex");
+    let ran = Ran::new(command.output().unwrap());
+    let report = &ran.exits(2).json()["reports"][0];
+
+    let sum = |backend: &str, count: &str| -> u64 {
+        let cells = report["cells"].as_array().unwrap().iter();
+        cells
+            .filter(|cell| cell["backend"] == backend)
+            .filter_map(|cell| cell[count].as_u64())
+            .sum()
+    };
+    // Two provoking vertices, ten topologies, fourteen draws.
+    let draws = 2 * 10 * 14;
+    assert_eq!(sum("native", "passed"), draws);
+    assert_eq!(sum("compute", "passed"), 2 * draws);
+    let losses = report["losses"].as_array().unwrap();
+    assert!(losses.iter().all(|loss| loss["backend"] == "vertex"), "{losses:#?}");
+    assert_eq!((sum("vertex", "run"), losses.len()), (32, 32));
+    let not_tried = 2 * draws - 32;
+    assert_eq!((sum("vertex", "not_tried"), &report["left_out"]), (not_tried, &not_tried.into()));
+
+    let read = |file: &str| std::fs::read_to_string(file).unwrap();
+    let told = [
+        &format!("{not_tried} not tried"),
+        "not tried: 3 cases of the same shader were lost before",
+        "not tried: 32 cases by vertex were lost before",
+    ];
+    for text in [read(&lost), read(&page)] {
+        for told in told {
+            assert!(text.contains(told), "{told}\n{text}");
+        }
+    }
+    let compared = vkxfb(&["probe", "compare", &sound, &lost]).exits(1).stdout;
+    let verdict = format!("32 cases could not run any more, {not_tried} cases not tried any more");
+    assert!(compared.starts_with(&verdict), "{compared}");
 }
 
 /// The results are compared for all backends, and for a shader whose reference records have to be

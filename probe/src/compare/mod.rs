@@ -101,11 +101,11 @@ pub struct Comparison {
     /// Their result in the second report is wrong, lost or not run. In the first report it is none of these, or the
     /// trial is missing. If both reports have the device, these differences are also in [`facts`](Self::facts).
     pub worse_trials: Vec<FactChange>,
-    /// Cases that are right in the first report, and are wrong or could not run in the second.
+    /// Cases that are right in the first report, and are wrong, could not run or were not tried in the second.
     pub became_wrong: Vec<Change>,
-    /// Cases that are right in the second report, and are wrong or could not run in the first.
+    /// Cases that are right in the second report, and are wrong, could not run or were not tried in the first.
     pub became_right: Vec<Change>,
-    /// Cases that are wrong in one report, and could not run in the other.
+    /// Cases that are right in neither report, and whose results differ.
     pub otherwise_wrong: Vec<Change>,
     /// Cases that only the second report has.
     pub new: Vec<Change>,
@@ -124,7 +124,7 @@ pub struct Comparison {
     pub injected: (bool, bool),
     /// The number of cases that are right in both reports.
     pub still_right: usize,
-    /// The number of cases that are wrong in both reports, or could not run in both.
+    /// The number of cases that are not right, with the same result in both reports.
     pub still_wrong: usize,
 }
 
@@ -179,7 +179,7 @@ impl Comparison {
         comparison
     }
 
-    /// Whether nothing is worse: no case that was right is wrong or could not run, no trial is in
+    /// Whether nothing is worse: no case that was right is wrong, could not run or was not tried, no trial is in
     /// [`worse_trials`](Self::worse_trials), every new case is right, and no device, backend or topology of a backend
     /// is gone. Other missing cases are ignored, because a probe may leave out some cases.
     pub fn is_no_worse(&self) -> bool {

@@ -303,6 +303,7 @@ impl<'a> Field<'a> {
         };
         for (name, result) in [
             ("right", CaseResult::Right),
+            ("not_tried", CaseResult::NotTried),
             ("not_run", CaseResult::NotRun),
             ("wrong", CaseResult::Wrong),
         ] {

@@ -40,6 +40,7 @@ impl CaseResult {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Right => "right",
+            Self::NotTried => "not tried",
             Self::NotRun => "could not run",
             Self::Wrong => "wrong",
         }
@@ -72,6 +73,13 @@ fn write_changes(f: &mut Formatter<'_>, name: &str, changes: &[Change]) -> fmt::
     Ok(())
 }
 
+/// What a case that was right can be now, in words.
+const NO_MORE_RIGHT: [(CaseResult, &str); 3] = [
+    (CaseResult::Wrong, "became wrong"),
+    (CaseResult::NotRun, "could not run any more"),
+    (CaseResult::NotTried, "not tried any more"),
+];
+
 /// Returns the number of cases that are not right, among cases that only one report has.
 fn not_right(changes: &[Change]) -> usize {
     let is_right = |c: &&Change| c.before.or(c.after) != Some(CaseResult::Right);
@@ -87,12 +95,11 @@ impl Comparison {
             _ => format!("{cases} {what}s"),
         };
         let mut worse = Vec::new();
-        let (wrong, not_run) = self.no_more_right();
-        if !wrong.is_empty() {
-            worse.push(format!("{} became wrong", count(wrong.len(), "case")));
-        }
-        if !not_run.is_empty() {
-            worse.push(format!("{} could not run any more", count(not_run.len(), "case")));
+        for (now, how) in NO_MORE_RIGHT {
+            match self.no_more_right(now).count() {
+                0 => {}
+                cases => worse.push(format!("{} {how}", count(cases, "case"))),
+            }
         }
         for FactChange { name, after, .. } in &self.worse_trials {
             let result = after.as_deref().and_then(TrialResult::by_name);
@@ -154,10 +161,9 @@ impl Comparison {
         format!("{}: {}", worse.join(", "), parts.join("; "))
     }
 
-    /// Returns the cases that were right and are wrong now, and those that were right and could not run now.
-    fn no_more_right(&self) -> (Vec<Change>, Vec<Change>) {
-        let is_wrong = |change: &Change| change.after == Some(CaseResult::Wrong);
-        self.became_wrong.iter().cloned().partition(is_wrong)
+    /// Iterates over the cases that were right and have this result now.
+    fn no_more_right(&self, now: CaseResult) -> impl Iterator<Item = &Change> {
+        self.became_wrong.iter().filter(move |change| change.after == Some(now))
     }
 
     /// Lists the cases that only the first report has, in a line for each [`GoneRow`].
@@ -226,9 +232,10 @@ impl Display for Comparison {
                 writeln!(f, "  {name}: {} -> {}", text(before), text(after))?;
             }
         }
-        let (wrong, not_run) = self.no_more_right();
-        write_changes(f, "became wrong", &wrong)?;
-        write_changes(f, "could not run any more", &not_run)?;
+        for (now, how) in NO_MORE_RIGHT {
+            let changes: Vec<_> = self.no_more_right(now).cloned().collect();
+            write_changes(f, how, &changes)?;
+        }
         write_changes(f, "became right", &self.became_right)?;
         write_changes(f, "not right in another way", &self.otherwise_wrong)?;
         // New cases that are right are not listed: usually the first probe was run with `--quick`,

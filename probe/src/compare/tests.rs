@@ -13,13 +13,13 @@ fn parse(value: &serde_json::Value) -> Recorded {
 }
 
 /// Returns a report with two pipelines that the sample report does not have. `first` and `second` are the results of
-/// these pipelines: names of lists (`right`, `wrong`, `not_run`), each with the draws in the list.
+/// these pipelines: names of lists (`right`, `wrong`, `not_run`, `not_tried`), each with the draws in the list.
 fn small(first: &[(&str, &str)], second: &[(&str, &str)]) -> serde_json::Value {
     let mut value = json(&sample_report());
     let template = value["reports"][0]["results"][0].clone();
     let pipeline = |name: &str, lists: &[(&str, &str)]| {
         let mut results = template.clone();
-        for list in ["right", "wrong", "not_run"] {
+        for list in ["right", "wrong", "not_run", "not_tried"] {
             results.as_object_mut().unwrap().remove(list);
         }
         results["shader"] = name.into();
@@ -82,6 +82,23 @@ fn each_kind_of_change_has_its_list() {
     let back = Comparison::new(&parse(&after), &parse(&before));
     assert_eq!(draws(&back.became_right), [s(2, 1), s(3, 1)]);
     assert_eq!((draws(&back.new).len(), draws(&back.gone).len()), (1, 1));
+}
+
+/// A case that a broken driver left no try for is not gone, and not forgotten.
+#[test]
+fn a_case_that_was_not_tried_is_worse() {
+    let before = parse(&small(&[("right", "1x1 2x1"), ("not_run", "3x1")], &[]));
+    let after = parse(&small(&[("right", "1x1"), ("not_tried", "2x1 3x1")], &[]));
+    let comparison = Comparison::new(&before, &after);
+    assert!(!comparison.is_no_worse());
+    let text = comparison.to_string();
+    let verdict = "1 case not tried any more: 1 right as before; 1 not right in another way\n";
+    assert!(text.starts_with(verdict), "{text}");
+    for line in ["    right -> not tried: 2x1\n", "    could not run -> not tried: 3x1\n"] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(Comparison::new(&after, &before).is_no_worse());
+    assert_eq!(Comparison::new(&after, &after).still_wrong, 2);
 }
 
 /// A report in Markdown is read like the JSON in it. In the sample report the triangle strips are wrong, and a case of

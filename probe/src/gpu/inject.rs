@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use vkxfb::lower::Backend;
 use vkxfb::topology::PrimitiveTopology;
 
 use super::{CaptureRequest, CaptureResult, Gpu, GpuError, State, Step};
@@ -28,6 +29,8 @@ enum Kind {
     Wrong,
     /// Vertex shaders store some vertices of each draw twice.
     Twice,
+    /// Vertex shaders store some vertices that no primitive of the draw uses.
+    Unused,
     /// Indirect dispatches do nothing.
     NoIndirect,
 }
@@ -39,6 +42,8 @@ enum Place {
     Everywhere,
     /// This trial only.
     Trial(Trial),
+    /// The captures by this backend.
+    Backend(Backend),
     /// The captures of draws with this topology. If there are numbers of vertices and instances, only the captures of
     /// draws that have these numbers, too.
     Draw(PrimitiveTopology, Option<(u32, u32)>),
@@ -47,11 +52,14 @@ enum Place {
 impl Place {
     /// Whether the place is one of the draws of a request.
     fn is_drawn_by(self, request: &CaptureRequest<'_>) -> bool {
-        let Self::Draw(topology, size) = self else { return false };
-        request.draws.iter().any(|(own, draw)| {
-            *own == topology
-                && size.is_none_or(|size| size == (draw.vertex_count, draw.instance_count))
-        })
+        match self {
+            Self::Everywhere | Self::Trial(_) => false,
+            Self::Backend(backend) => request.pipeline.backend() == backend,
+            Self::Draw(topology, size) => request.draws.iter().any(|(own, draw)| {
+                *own == topology
+                    && size.is_none_or(|size| size == (draw.vertex_count, draw.instance_count))
+            }),
+        }
     }
 }
 
@@ -80,13 +88,18 @@ impl FromStr for InjectedFault {
                 "wrong" => (Kind::Wrong, false),
                 "nothing" => (Kind::Nothing, true),
                 "twice" => (Kind::Twice, true),
+                "unused" => (Kind::Unused, true),
                 "no-indirect" => (Kind::NoIndirect, true),
                 _ => return None,
             };
             let place = match place.split_once(':') {
                 _ if is_everywhere => place.is_empty().then_some(Place::Everywhere)?,
-                None if kind == Kind::Wrong => return None,
-                None => Place::Trial(place.parse().ok()?),
+                None => match Backend::ALL.into_iter().find(|backend| backend.to_string() == place)
+                {
+                    Some(backend) => Place::Backend(backend),
+                    None if kind == Kind::Wrong => return None,
+                    None => Place::Trial(place.parse().ok()?),
+                },
                 Some((topology, "any")) => Place::Draw(topology.parse().ok()?, None),
                 Some((topology, draw)) => {
                     let (vertices, instances) = draw.split_once('x')?;
@@ -99,10 +112,10 @@ impl FromStr for InjectedFault {
         parse().ok_or_else(|| {
             let trials = Trial::ALL.map(Trial::name).join(", ");
             format!(
-                "'{text}' is no fault. There are: nothing, twice, no-indirect; and lost, together, \
+                "'{text}' is no fault. There are: nothing, twice, unused, no-indirect; and lost, together, \
                  hang, crash, access, stuck and wrong, each with a place: a topology and a draw, or any, \
-                 such as lost:triangle-strip:7x1 and lost:triangle-strip:any, or, but for wrong, a trial \
-                 ({trials})"
+                 such as lost:triangle-strip:7x1 and lost:triangle-strip:any, a backend, such as lost:vertex, \
+                 or, but for wrong, a trial ({trials})"
             )
         })
     }
@@ -120,6 +133,10 @@ impl Gpu {
 
     pub(super) fn stores_twice(&self) -> bool {
         self.injected.is_some_and(|fault| fault.kind == Kind::Twice)
+    }
+
+    pub(super) fn stores_unused(&self) -> bool {
+        self.injected.is_some_and(|fault| fault.kind == Kind::Unused)
     }
 
     pub(super) fn ignores_indirect_dispatches(&self) -> bool {
@@ -203,7 +220,7 @@ impl Gpu {
             Kind::Stuck => loop {
                 std::thread::park();
             },
-            Kind::Nothing | Kind::Wrong | Kind::Twice | Kind::NoIndirect => Ok(()),
+            Kind::Nothing | Kind::Wrong | Kind::Twice | Kind::Unused | Kind::NoIndirect => Ok(()),
         }
     }
 }

@@ -241,17 +241,16 @@ fn write_report(page: &mut String, report: &ProbeReport) -> fmt::Result {
 
 fn write_head(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let device = &report.device;
+    let not_tried = report.not_tried_text();
     let (class, verdict) = match report.outcome() {
         Outcome::AllRight => ("ok", "all right".to_owned()),
         Outcome::Mismatches if report.mismatch_count == 0 => ("bad", trials_badge(report)),
-        Outcome::Mismatches if report.mismatch_count == 1 => ("bad", "1 mismatch".to_owned()),
-        Outcome::Mismatches => ("bad", format!("{} mismatches", report.mismatch_count)),
+        Outcome::Mismatches if report.mismatch_count == 1 => {
+            ("bad", format!("1 mismatch{not_tried}"))
+        }
+        Outcome::Mismatches => ("bad", format!("{} mismatches{not_tried}", report.mismatch_count)),
         Outcome::CouldNotRun if !report.losses.is_empty() => {
-            let left_out = match report.left_out {
-                0 => String::new(),
-                cases => format!(", {cases} left out"),
-            };
-            ("bad", format!("{} lost{left_out}", report.losses.len()))
+            ("bad", format!("{} lost{not_tried}", report.losses.len()))
         }
         Outcome::CouldNotRun if !report.trials_summary().is_empty() && !report.has_failures() => {
             ("bad", trials_badge(report))
@@ -381,6 +380,8 @@ fn write_cell(
         write!(page, "<td class=\"warn\"><b>{not_run} of {}</b> could not run", cell.run)?;
     } else if cell.run > 0 {
         write!(page, "<td class=\"ok\"><b>ok</b> {}", cell.run)?;
+    } else if cell.not_tried > 0 {
+        write!(page, "<td class=\"warn\">")?;
     } else {
         write!(page, "<td class=\"none\">skipped")?;
     }
@@ -398,6 +399,13 @@ fn write_cell(
     }
     if cell.run > 0 && cell.skipped.is_some() {
         write!(page, "<small>others left out</small>")?;
+    }
+    if cell.not_tried > 0 {
+        write!(page, "<small>{} not tried", cell.not_tried)?;
+        for reason in &cell.not_tried_because {
+            write!(page, " <sup>{}</sup>", footnotes.number(reason))?;
+        }
+        write!(page, "</small>")?;
     }
     write!(page, "</td>")
 }

@@ -159,6 +159,9 @@ fn lost_cases_are_shown() {
         "<span>--geometry</span> <span>points_to_triangles_cut</span> <span>--provoking</span>",
         "<span>--vertices</span> <span>7</span> <span>--instances</span> <span>3</span>",
         "<summary>3 other cases</summary>",
+        "mismatches, 2 not tried</span>",
+        "<td class=\"warn\"><small>2 not tried <sup>",
+        "<li>the device was lost with 64 cases</li>",
         "first vertex provokes: 9x3</p>",
         "first vertex provokes: 7x3 9x3</p>",
     ] {

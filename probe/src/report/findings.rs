@@ -43,6 +43,12 @@ impl ProbeReport {
             cell.errors += other.errors;
             cell.first_error = cell.first_error.take().or(other.first_error);
             cell.skipped = cell.skipped.take().or(other.skipped);
+            cell.not_tried += other.not_tried;
+            for why in other.not_tried_because {
+                if !cell.not_tried_because.contains(&why) {
+                    cell.not_tried_because.push(why);
+                }
+            }
             cell.first_failure = cell.first_failure.take().or(other.first_failure);
         }
         for other in results {

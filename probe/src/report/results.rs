@@ -13,6 +13,8 @@ use super::{Case, names};
 pub enum CaseResult {
     /// Every byte is right, or triangles are rotated where the specification allows that.
     Right,
+    /// The case was not tried, because too many others were lost.
+    NotTried,
     /// The case could not be captured.
     NotRun,
     /// The capture is wrong.
@@ -45,6 +47,9 @@ pub struct Results {
     /// The draws whose captures are right.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub right: Draws,
+    /// The draws that were not tried, because too many others were lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
+    pub not_tried: Draws,
     /// The draws that could not be captured.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "names::draws")]
     pub not_run: Draws,
@@ -65,6 +70,7 @@ impl Results {
             provoking: *provoking,
             specialized: *specialized,
             right: Draws::new(),
+            not_tried: Draws::new(),
             not_run: Draws::new(),
             wrong: Draws::new(),
         }
@@ -87,6 +93,7 @@ impl Results {
 
     pub(super) fn append(&mut self, mut other: Self) {
         self.right.append(&mut other.right);
+        self.not_tried.append(&mut other.not_tried);
         self.not_run.append(&mut other.not_run);
         self.wrong.append(&mut other.wrong);
     }
@@ -94,6 +101,7 @@ impl Results {
     pub(super) fn add(&mut self, case: &Case, result: CaseResult) {
         let list = match result {
             CaseResult::Right => &mut self.right,
+            CaseResult::NotTried => &mut self.not_tried,
             CaseResult::NotRun => &mut self.not_run,
             CaseResult::Wrong => &mut self.wrong,
         };

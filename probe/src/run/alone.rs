@@ -54,6 +54,31 @@ pub fn numbered_cases(batch: &Batch<'_>) -> Vec<Case> {
     cases.collect()
 }
 
+/// Records that cases are not tried: those of the first batch from `case` on, counted from 1, and all of the others.
+/// Cases that the device or backend does not support are recorded as such.
+pub fn leave_out(
+    gpu: &Gpu,
+    batches: &[Batch<'_>],
+    case: usize,
+    why: &str,
+    report: &mut ProbeReport,
+) {
+    for (index, batch) in batches.iter().enumerate() {
+        let group = &batch.group;
+        if let Some(reason) = unsupported(gpu, group) {
+            report.skip(group.backend, group.row(), reason);
+            continue;
+        }
+        let first = if index == 0 { case.saturating_sub(1) } else { 0 };
+        for case in numbered_cases(batch).iter().skip(first) {
+            match refused(group, case.vertex_count) {
+                Some(reason) => report.skip(group.backend, group.row(), reason),
+                None => report.record_not_tried(group.backend, case, why),
+            }
+        }
+    }
+}
+
 /// Receives the events of a run. If it returns an error, the run ends.
 type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 

@@ -1,4 +1,4 @@
-//! The lowered shader and the pipeline of the cases that run. The last shader and the last pipeline are kept for the
+//! The lowered shader and the pipelines of the cases that run. The last shader and its last pipelines are kept for the
 //! next batch: consecutive batches mostly have the same shader, and on the compute backend one pipeline captures every
 //! topology.
 
@@ -59,11 +59,13 @@ impl PipelineKey {
     }
 }
 
-/// Keeps the last shader that was lowered and the last pipeline that was created.
+/// Keeps the last shader that was lowered, and of each form, specialized or not, the last pipeline that was created. A
+/// batch is captured by both forms: one place for both would lose the pipeline that takes every topology with each batch.
 #[derive(Default)]
 pub(super) struct PipelineCache {
     lowered: Option<(ShaderKey, Rc<Lowered>)>,
-    pipeline: Option<(PipelineKey, Pipeline)>,
+    general: Option<(PipelineKey, Pipeline)>,
+    specialized: Option<(PipelineKey, Pipeline)>,
 }
 
 impl PipelineCache {
@@ -95,18 +97,21 @@ impl PipelineCache {
         specialize: bool,
     ) -> Result<&Pipeline, GpuError> {
         let key = PipelineKey::of(group, specialize);
-        let made = match self.pipeline.take_if(|(last, _)| *last == key) {
+        let kept = if specialize { &mut self.specialized } else { &mut self.general };
+        let made = match kept.take_if(|(last, _)| *last == key) {
             Some(made) => made,
             None => {
-                self.destroy(gpu);
+                if let Some((_, pipeline)) = kept.take() {
+                    gpu.destroy_pipeline(pipeline);
+                }
                 (key, make_pipeline(gpu, group, shader, specialize)?)
             }
         };
-        let (_, pipeline) = self.pipeline.insert(made);
+        let (_, pipeline) = kept.insert(made);
         Ok(pipeline)
     }
 
-    /// Called at the end of a batch. Destroys the kept pipeline if it uses descriptor set layouts, because these are
+    /// Called at the end of a batch. Destroys the kept pipelines if they use descriptor set layouts, because these are
     /// destroyed with the batch.
     pub(super) fn end_batch(&mut self, gpu: &Gpu, group: &CaseGroup<'_>) {
         if !group.subject.contents.is_empty() {
@@ -115,7 +120,7 @@ impl PipelineCache {
     }
 
     pub(super) fn destroy(&mut self, gpu: &Gpu) {
-        if let Some((_, pipeline)) = self.pipeline.take() {
+        for (_, pipeline) in self.general.take().into_iter().chain(self.specialized.take()) {
             gpu.destroy_pipeline(pipeline);
         }
     }

@@ -87,9 +87,8 @@ impl Gpu {
             stores::PUSHED,
             |gpu, kit| stores.run(gpu, kit),
         )?;
-        let nothing = || (false, NOTHING.to_owned());
-        let (sound, text) = counted.map_or_else(nothing, |words| stores.judge(&words));
-        let result = if sound { TrialResult::Works } else { TrialResult::Wrong };
+        let nothing = || (TrialResult::Wrong, NOTHING.to_owned());
+        let (result, text) = counted.map_or_else(nothing, |words| stores.judge(&words));
         Ok(TrialReport::new(trial, result, text))
     }
 

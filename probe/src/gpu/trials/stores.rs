@@ -1,8 +1,8 @@
 //! Tests whether stores in vertex shaders are reliable. A vertex shader must run for every vertex of a draw, even if
-//! nothing is rasterized, and for no vertex more often than primitives use it.
+//! nothing is rasterized, and for no vertex that no primitive uses.
 //!
-//! Vulkan allows a device to shade a vertex again for each primitive that uses the vertex. If the
-//! shader runs more often than that, or not at all, the results of stores and atomics are wrong.
+//! Vulkan allows a device to shade a vertex again, without a limit, and captures store the same again then. It is
+//! reported, because a shader's own stores and atomics happen again, too.
 
 use ash::vk;
 use vkxfb::internal::vulkan_error;
@@ -12,6 +12,7 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError, begin_render_pass};
+use crate::trial::TrialResult;
 
 /// The numbers of vertices or indices of draws. With each of these numbers, all primitives of every
 /// topology are complete. The larger number exceeds the number of vertices that drivers process at
@@ -143,7 +144,7 @@ impl Stores {
 
     fn submit(&self, gpu: &mut Gpu, kit: &Kit, indices: vk::Buffer) -> Result<(), GpuError> {
         let (render_pass, framebuffer) = (gpu.render_pass, gpu.framebuffer);
-        let stores_twice = gpu.stores_twice();
+        let (stores_twice, stores_unused) = (gpu.stores_twice(), gpu.stores_unused());
         gpu.submit(|ctx, cmd| {
             let device = ctx.device();
             // SAFETY: everything outlives the submission. Each draw reads existing indices, and its
@@ -169,6 +170,10 @@ impl Stores {
                         if stores_twice {
                             device.cmd_draw(cmd, 6, 1, 0, 0);
                         }
+                        // Of an indexed draw, no primitive uses the last vertices.
+                        if stores_unused && place.indexed {
+                            device.cmd_draw(cmd, 6, 1, place.vertices - 6, 0);
+                        }
                     }
                 }
                 device.cmd_end_render_pass(cmd);
@@ -178,54 +183,53 @@ impl Stores {
         })
     }
 
-    /// Returns whether vertex stores are reliable, and a description for the report. `words` has the counts that
-    /// [`run`](Self::run) returned.
-    pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
-        let (mut missing, mut repeated) = (Faults::default(), Faults::default());
+    /// Returns the result of the trial, and a description for the report. `words` has the counts that [`run`](Self::run)
+    /// returned.
+    pub(super) fn judge(&self, words: &[u32]) -> (TrialResult, String) {
+        let (mut missing, mut unused, mut repeated) =
+            (Vertices::default(), Vertices::default(), Vertices::default());
         let mut shaded_again = 0;
         for place in &self.places {
             let counts = words.get(place.counts..).unwrap_or_default();
             for ((vertex, uses), &count) in (0u32..).zip(place.uses()).zip(counts) {
-                if count < uses.min(1) {
-                    missing.add(place, vertex, count);
-                } else if count > uses {
-                    repeated.add(place, vertex, count);
-                } else if count > 1 {
-                    shaded_again += 1;
+                match (uses, count) {
+                    (0, 0) => {}
+                    (0, _) => unused.add(place, vertex, count),
+                    (_, 0) => missing.add(place, vertex, count),
+                    _ if count > uses => repeated.add(place, vertex, count),
+                    _ => shaded_again += u32::from(count > 1),
                 }
             }
         }
         let draws = self.places.len();
-        match (missing.text("not stored"), repeated.text("stored too often")) {
-            (None, None) if shaded_again == 0 => {
-                (true, format!("sound: each vertex once ({draws} draws)"))
-            }
-            (None, None) => {
-                let text = "sound: each vertex once, shared ones sometimes again";
-                (true, format!("{text} ({draws} draws)"))
-            }
-            (missing, repeated) => {
-                let faults: Vec<_> = missing.into_iter().chain(repeated).collect();
-                (false, format!("not sound: {}", faults.join("; ")))
-            }
+        let faults = [(missing, "not stored"), (unused, "stored that no primitive uses")];
+        let faults: Vec<_> = faults.iter().filter_map(|(of, what)| of.text(what)).collect();
+        if !faults.is_empty() {
+            (TrialResult::Wrong, format!("not sound: {}", faults.join("; ")))
+        } else if let Some(again) = repeated.text("stored oftener than primitives use them") {
+            (TrialResult::DoneWithout, format!("sound, as Vulkan allows: {again} ({draws} draws)"))
+        } else if shaded_again > 0 {
+            let text = "sound: each vertex once, shared ones sometimes again";
+            (TrialResult::Works, format!("{text} ({draws} draws)"))
+        } else {
+            (TrialResult::Works, format!("sound: each vertex once ({draws} draws)"))
         }
     }
 }
 
 const POINT: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-/// The vertices for which the shader did not run although primitives use them, or those for which it ran too often:
-/// their number, and an example.
+/// Vertices that were stored in the same unexpected way: their number, and an example.
 #[derive(Default)]
-struct Faults {
-    vertices: u32,
+struct Vertices {
+    count: u32,
     /// A description of the first of these vertices.
     example: String,
 }
 
-impl Faults {
+impl Vertices {
     fn add(&mut self, place: &Place, vertex: u32, count: u32) {
-        if self.vertices == 0 {
+        if self.count == 0 {
             let Place { topology, vertices, indexed, fate, .. } = place;
             let indexed = if *indexed { "indexed " } else { "" };
             self.example = format!(
@@ -233,13 +237,13 @@ impl Faults {
                 fate.name()
             );
         }
-        self.vertices += 1;
+        self.count += 1;
     }
 
     fn text(&self, what: &str) -> Option<String> {
-        let Self { vertices, example } = self;
-        let noun = if *vertices == 1 { "vertex" } else { "vertices" };
-        (*vertices > 0).then(|| format!("{vertices} {noun} {what}, first {example}"))
+        let Self { count, example } = self;
+        let noun = if *count == 1 { "vertex" } else { "vertices" };
+        (*count > 0).then(|| format!("{count} {noun} {what}, first {example}"))
     }
 }
 
@@ -314,31 +318,42 @@ mod tests {
     }
 
     #[test]
-    fn shared_vertices_may_be_shaded_again() {
+    fn vertices_may_be_shaded_again() {
         let stores = Stores::new(true);
-        let (sound, text) = stores.judge(&counts(&stores, |uses| uses.min(1)));
-        assert!(sound && text.starts_with("sound: each vertex once ("), "{text}");
-        let (sound, text) = stores.judge(&counts(&stores, |uses| uses));
-        assert!(sound && text.contains("shared ones sometimes again"), "{text}");
+        let (result, text) = stores.judge(&counts(&stores, |uses| uses.min(1)));
+        assert_eq!(result, TrialResult::Works);
+        assert!(text.starts_with("sound: each vertex once ("), "{text}");
+        let (result, text) = stores.judge(&counts(&stores, |uses| uses));
+        assert_eq!(result, TrialResult::Works);
+        assert!(text.contains("shared ones sometimes again"), "{text}");
+        let (result, text) = stores.judge(&counts(&stores, |uses| 2 * uses));
+        assert_eq!(result, TrialResult::DoneWithout);
+        let says = "oftener than primitives use them, first vertex 0 of 12 in a discarded draw of \
+                    point-list, 2 times";
+        assert!(text.starts_with("sound, as Vulkan allows: ") && text.contains(says), "{text}");
     }
 
     #[test]
-    fn vertices_that_are_missing_or_repeated_are_named() {
+    fn vertices_that_are_missing_or_unused_are_named() {
         let stores = Stores::new(true);
-        let words = counts(&stores, |uses| uses.min(1));
-        let is_it = |place: &&Place| {
-            place.topology == PrimitiveTopology::TriangleList
-                && (place.vertices, place.indexed, place.fate) == (12, false, Fate::Clipped)
-        };
-        let at = stores.places.iter().find(is_it).unwrap().counts + 5;
-        for (count, what) in [(0, "not stored"), (2, "stored too often")] {
+        // What is stored oftener does not hide a fault.
+        let words = counts(&stores, |uses| 2 * uses);
+        for (indexed, vertex, count, what) in
+            [(false, 5, 0, "not stored"), (true, 7, 1, "stored that no primitive uses")]
+        {
+            let is_it = |place: &&Place| {
+                place.topology == PrimitiveTopology::TriangleList
+                    && (place.vertices, place.indexed, place.fate) == (12, indexed, Fate::Clipped)
+            };
+            let at = stores.places.iter().find(is_it).unwrap().counts + vertex;
             let mut wrong = words.clone();
             wrong[at] = count;
-            let (sound, text) = stores.judge(&wrong);
+            let draw = if indexed { "indexed draw" } else { "draw" };
             let expected = format!(
-                "not sound: 1 vertex {what}, first vertex 5 of 12 in a clipped draw of triangle-list, {count} times"
+                "not sound: 1 vertex {what}, first vertex {vertex} of 12 in a clipped {draw} of \
+                 triangle-list, {count} times"
             );
-            assert_eq!((sound, text), (false, expected));
+            assert_eq!(stores.judge(&wrong), (TrialResult::Wrong, expected));
         }
     }
 
