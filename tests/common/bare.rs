@@ -105,6 +105,15 @@ impl BareInstance {
         unsafe { self.raw.enumerate_physical_devices() }.unwrap()[0]
     }
 
+    /// The first of these extensions that the first device lacks.
+    pub fn lacks<'a>(&self, extensions: &[&'a CStr]) -> Option<&'a CStr> {
+        let physical = self.physical_device();
+        // SAFETY: the instance is live.
+        let all = unsafe { self.raw.enumerate_device_extension_properties(physical) }.unwrap();
+        let has = |name: &CStr| all.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
+        extensions.iter().copied().find(|name| !has(name))
+    }
+
     /// Creates the first device of the instance.
     ///
     /// # Safety

@@ -222,9 +222,17 @@ fn hold(report: &Report) {
 }
 
 fn hold_by_recorder(backend: Backend) {
-    let has_backend = common::device::open(Profile::Full).backends().contains(&backend);
-    if !has_backend {
-        return skip(Why::Expected(format!("the device has no {backend} backend")));
+    let device = common::device::open(Profile::Full);
+    let lacks = if !device.backends().contains(&backend) {
+        Some(format!("the device has no {backend} backend"))
+    } else if !device.capabilities().shader_draw_parameters {
+        Some("the shaders of draws take shaderDrawParameters".to_owned())
+    } else {
+        None
+    };
+    drop(device);
+    if let Some(reason) = lacks {
+        return skip(Why::Expected(reason));
     }
     let count = cases("VKXFB_DRAWS", 360);
     let report = batches::run("draws", count, BATCH, || DrawWorker::by_recorder(backend));

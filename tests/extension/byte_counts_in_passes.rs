@@ -4,7 +4,7 @@
 
 use ash::vk;
 
-use super::program::Program;
+use super::program::{self, Program};
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};
 use crate::common::{discard, layer};
@@ -138,6 +138,9 @@ fn run(commands: u32) -> Vec<u32> {
 
 #[test]
 fn what_was_captured_is_drawn() {
+    if !program::has(&[]) {
+        return;
+    }
     for commands in [0, 255, 2000] {
         let found = run(commands);
         for (row, texels) in (0..).zip(found.chunks(SIDE as usize)) {

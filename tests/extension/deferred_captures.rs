@@ -8,7 +8,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
 
-use super::program::Program;
+use super::program::{self, Program};
 use crate::common;
 use crate::common::{attachment, layer};
 
@@ -31,17 +31,17 @@ const CAPTURES: &str = "#version 450
 
 /// Overwrites the vertices.
 const OVERWRITES: &str = "#version 450
-    layout(local_size_x = 48) in;
+    layout(local_size_x = 64) in;
     layout(set = 0, binding = 0) buffer Vertices { uint vertices[]; };
     layout(push_constant) uniform Constants { layout(offset = 4) uint first; };
     void main() {
         vertices[gl_LocalInvocationIndex] = first + gl_LocalInvocationIndex;
     }";
 
-const VERTICES: usize = 48;
-/// The number of dwords that can be captured to each of two areas. A draw that takes its count from a counter draws at
+const VERTICES: usize = 64;
+/// The number of dwords that can be captured to each of two areas, which are aligned as any device may ask. A draw that takes its count from a counter draws at
 /// most as many vertices.
-const SIZE: usize = 48;
+const SIZE: usize = 64;
 const COUNTERS: usize = 2;
 /// The most steps of a program.
 const STEPS: usize = 12;
@@ -550,6 +550,9 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
 
 #[test]
 fn captures_of_several_passes_are_those_of_each() {
+    if !program::has(&[]) {
+        return;
+    }
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[1; 32]);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let count = common::settings::cases("VKXFB_DEFERRED", 60) / 2;

@@ -8,6 +8,7 @@ use ash::{ext, vk};
 
 use crate::common;
 use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::skip::{Why, skip};
 use crate::common::{attachment, layer};
 
 pub const VERTEX: &str = "#version 450
@@ -202,6 +203,12 @@ pub fn with_equal_barriers(words: &[u32]) -> Vec<u32> {
 
 #[test]
 fn pipelines_are_made_beside_those_that_are_refused() {
+    let instance = BareInstance::open();
+    // SAFETY: the instance is live.
+    let core = unsafe { instance.raw.get_physical_device_features(instance.physical_device()) };
+    if core.tessellation_shader == vk::FALSE {
+        return skip(Why::Expected("the device lacks tessellationShader"));
+    }
     let mut feedback =
         vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
     let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default()
@@ -213,7 +220,7 @@ fn pipelines_are_made_beside_those_that_are_refused() {
         .push_next(&mut feedback)
         .push_next(&mut vulkan13);
     let extensions = [ext::transform_feedback::NAME].map(CStr::as_ptr);
-    let device = BareInstance::open().into_device(&mut features, &extensions);
+    let device = instance.into_device(&mut features, &extensions);
     let raw = &device.raw;
     let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
     let (target, memory) = device.host_buffer(4, usage);

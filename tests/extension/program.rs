@@ -25,6 +25,16 @@ impl Deref for Program {
     }
 }
 
+/// Whether the device has transform feedback, and these extensions. If not, the test is skipped.
+pub fn has(extensions: &[&CStr]) -> bool {
+    let wanted = [&[ext::transform_feedback::NAME], extensions].concat();
+    let lacks = BareInstance::open_newer().lacks(&wanted);
+    if let Some(name) = lacks {
+        skip(Why::Expected(format!("the device lacks {}", name.to_string_lossy())));
+    }
+    lacks.is_none()
+}
+
 impl Program {
     pub fn open() -> Self {
         let mut feature =
@@ -46,15 +56,11 @@ impl Program {
     /// A program of what is newer than ash: with these extensions, with device addresses, and with
     /// the features of a chain. `None` where the device lacks an extension.
     pub fn newer(extensions: &[&CStr], chain: *mut c_void) -> Option<Self> {
-        let instance = BareInstance::open_newer();
-        let physical = instance.physical_device();
-        // SAFETY: the instance is live.
-        let all = unsafe { instance.raw.enumerate_device_extension_properties(physical) }.unwrap();
-        let has = |name: &&&CStr| all.iter().any(|e| e.extension_name_as_c_str() == Ok(**name));
-        if let Some(missing) = extensions.iter().find(|name| !has(name)) {
-            skip(Why::Expected(format!("the device lacks {}", missing.to_string_lossy())));
+        if !has(extensions) {
             return None;
         }
+        let instance = BareInstance::open_newer();
+        let physical = instance.physical_device();
         let mut names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
         names.push(ext::transform_feedback::NAME.as_ptr());
         let mut feature =
