@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/setup.sh [--aarch64 | --newest | --platforms | --windows] [COMMAND...]
+# tests/setup.sh [--aarch64 | --newest | --platforms | --swiftshader | --windows] [COMMAND...]
 #
 # Installs what the tests and the probe need on Debian 12 (or a system made of it) beside Rust, where
 # it is missing: a C linker and a C++ compiler, the Vulkan loader and headers, the software driver lavapipe, the
@@ -9,13 +9,14 @@
 #
 # With --aarch64 COMMAND also finds what builds for aarch64 Linux and runs it, which tests/aarch64.sh fetches; with
 # --newest what runs programs on the newest lavapipe that Debian has, which tests/newest.sh fetches; with --platforms what
-# checks for Windows, Android and macOS, which tests/platforms.sh fetches; with --windows what builds for Windows and runs
-# it in Wine, which tests/windows.sh fetches.
+# checks for Windows, Android and macOS, which tests/platforms.sh fetches; with --swiftshader it runs on the driver
+# SwiftShader, which tests/swiftshader.sh fetches; with --windows COMMAND finds what builds for Windows and runs it in Wine,
+# which tests/windows.sh fetches.
 set -eu
 
 with=
 case ${1-} in
---aarch64 | --newest | --platforms | --windows)
+--aarch64 | --newest | --platforms | --swiftshader | --windows)
     with=${1#--}
     shift
     ;;
