@@ -7,6 +7,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod compute;
+mod control_points;
 mod effects;
 mod emission;
 mod explicit_layout;

@@ -36,9 +36,11 @@ pub type Id = [u32; 2];
 
 pub const VERTEX: &str = "#version 450
     layout(location = 0) flat out uvec2 id;
+    layout(location = 1) flat out uint own;
     out gl_PerVertex { vec4 gl_Position; };
     void main() {
         id = uvec2(gl_VertexIndex, gl_InstanceIndex);
+        own = uint(gl_VertexIndex) * 3u % 16u;
         gl_Position = vec4(uint(gl_VertexIndex) % 1024u, gl_InstanceIndex, 0.0, 1.0);
     }";
 
@@ -104,6 +106,7 @@ impl Program {
             "#version 450
             layout(vertices = {returned}) out;
             layout(location = 0) flat in uvec2 id[];
+            layout(location = 1) flat in uint own[];
             in gl_PerVertex {{ vec4 gl_Position; }} gl_in[gl_MaxPatchVertices];
             out gl_PerVertex {{ vec4 gl_Position; }} gl_out[];
             layout(location = 0) out uvec4 point[];
@@ -121,6 +124,7 @@ impl Program {
                 uint n = uint(gl_PatchVerticesIn), me = uint(gl_InvocationID), sum = 0u;
                 for (uint i = 0u; i < n; i++) sum += id[i].x * (i + 1u) + id[i].y;
                 point[gl_InvocationID] = uvec4(id[me % n], me, gl_PrimitiveID);
+                if (me < n) point[gl_InvocationID].w += own[gl_InvocationID];
                 more[gl_InvocationID].sum = sum + me;
                 more[gl_InvocationID].pair = vec2(me, n);
                 gl_out[gl_InvocationID].gl_Position = gl_in[me % n].gl_Position + float(me);
@@ -235,7 +239,8 @@ impl Program {
     }
 
     /// What the control shader has added to its control points.
-    fn behind_barriers(&self, mut points: Vec<[u32; 4]>, sum: u32, n: u32) -> Vec<[u32; 4]> {
+    fn behind_barriers(&self, mut points: Vec<[u32; 4]>, ids: &[Id], sum: u32) -> Vec<[u32; 4]> {
+        let n = ids.len() as u32;
         let count = self.returned;
         for me in 0..count {
             let next = (me + 1) % count;
@@ -270,10 +275,11 @@ impl Program {
         let points: Vec<[u32; 4]> = (0..self.returned)
             .map(|me| {
                 let [x, y] = ids[(me % n) as usize];
-                [x, y, me, primitive]
+                let own = ids.get(me as usize).map_or(0, |id| id[0].wrapping_mul(3) % 16);
+                [x, y, me, primitive + own]
             })
             .collect();
-        let points = self.behind_barriers(points, sum, n);
+        let points = self.behind_barriers(points, ids, sum);
         let of_points = (0..).zip(&points).fold(0u32, |all, (i, p)| {
             let [x, y] = [p[0], p[1]];
             let own = x.wrapping_add(y.wrapping_mul(3)).wrapping_add(p[2] * 7).wrapping_add(p[3]);

@@ -11,6 +11,7 @@ mod emission;
 mod followed;
 mod guard;
 mod leaves;
+mod lengths;
 mod passing;
 mod phases;
 mod resets;
@@ -114,9 +115,12 @@ impl Stages {
         let parts: Vec<_> = later.iter().map(|entry| (&module, entry)).collect();
         let modes = LoweredGeometry::of_stages(&parts, options.domain_origin)?;
         let mut phases = None;
-        if let (Some(tessellation), Some(control)) =
-            (modes.and_then(|modes| modes.tessellation), later.first_mut())
+        if let (Some(tessellation), [control, evaluation, ..]) =
+            (modes.and_then(|modes| modes.tessellation), &mut later[..])
         {
+            for entry in [&*control, evaluation] {
+                lengths::shorten(&mut module, entry, tessellation.control_points);
+            }
             phases = phases::split(&mut module, control, tessellation.control_points)?;
         }
         let mut entries = vec![&vertex];
@@ -222,6 +226,7 @@ impl<'a> Later<'a> {
             geometry = Some(Stage::new(module, context, entry, is_per_run));
         }
         let next = later.first().unwrap_or(vertex);
+        let most = modes.tessellation.map_or(modes.input.vertices(), |modes| modes.most_taken);
         let inputs = Interface::per_vertex(declarations, next, StorageClass::Input);
         let outputs = Interface::per_run(declarations, vertex, StorageClass::Output);
         Ok(Self {
@@ -229,7 +234,7 @@ impl<'a> Later<'a> {
             declarations,
             vertex_resets: Resets::of(module, declarations, vertex, true),
             vertex_undefined,
-            passing: Passing::new(declarations, &outputs, &inputs)?,
+            passing: Passing::new(declarations, &outputs, &inputs)?.for_slots(declarations, most),
             tessellation,
             geometry,
         })

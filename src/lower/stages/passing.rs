@@ -101,6 +101,9 @@ pub(crate) struct Passing {
     inputs: Vec<(Leaf, Vec<Option<Source>>)>,
     /// Whether the variables are arrays with one element per vertex: first of the outputs, then of the inputs.
     are_per_vertex: [bool; 2],
+    /// The number of the first inputs that have an element for each vertex, and the number of vertices of which the
+    /// other inputs have elements: the shader reads no others ([`lengths`](super::lengths)).
+    shortened: Option<(usize, u32)>,
 }
 
 /// A component of an output, which is copied to a component of an input.
@@ -143,7 +146,25 @@ impl Passing {
                 passed.push((input, of_components));
             }
         }
-        Ok(Self { outputs, inputs: passed, are_per_vertex: [from.is_per_vertex, to.is_per_vertex] })
+        let are_per_vertex = [from.is_per_vertex, to.is_per_vertex];
+        Ok(Self { outputs, inputs: passed, are_per_vertex, shortened: None })
+    }
+
+    /// Says that there may be `most` vertices. Inputs with fewer elements get the values of the first vertices only.
+    pub(super) fn for_slots(mut self, declarations: &Declarations, most: u32) -> Self {
+        let length = |(leaf, _): &(Leaf, _)| {
+            let variable = declarations.variable(leaf.variable)?;
+            match declarations.ty(variable.pointee) {
+                Some(Type::Array { length, .. }) => declarations.constant(*length),
+                _ => None,
+            }
+        };
+        let is_short = |input: &_| length(input).is_some_and(|length| length < most);
+        self.inputs.sort_by_key(is_short);
+        let whole = self.inputs.partition_point(|input| !is_short(input));
+        let least = self.inputs[whole..].iter().filter_map(length).min();
+        self.shortened = least.map(|least| (whole, least));
+        self
     }
 
     /// Generates the body of a stub that copies outputs to inputs. In variables with one element per vertex, the
@@ -157,9 +178,24 @@ impl Passing {
         let slots = self.are_per_vertex.map(|is_per_vertex| slot.filter(|_| is_per_vertex));
         let mut copy = Copy { builder, code: Code::default(), declarations, passing: self, slots };
         let mut loaded = FxHashMap::default();
-        for (input, sources) in &self.inputs {
-            let value = copy.value(input, sources, &mut loaded);
-            copy.store(input, value);
+        let mut store = |copy: &mut Copy<'_, '_>, inputs: &[(Leaf, Vec<Option<Source>>)]| {
+            for (input, sources) in inputs {
+                let value = copy.value(input, sources, &mut loaded);
+                copy.store(input, value);
+            }
+        };
+        match (self.shortened, slot) {
+            (Some((whole, length)), Some(slot)) => {
+                let (whole, short) = self.inputs.split_at(whole);
+                store(&mut copy, whole);
+                let bool = copy.builder.bool();
+                let operands = [slot.0, copy.builder.constant(length).0];
+                let exists = copy.code.value(copy.builder, Op::ULessThan, bool, &operands);
+                let merge = copy.code.begin_if(copy.builder, exists);
+                store(&mut copy, short);
+                copy.code.end_if(merge);
+            }
+            _ => store(&mut copy, &self.inputs),
         }
         copy.code.push(Op::Return, &[]);
         copy.code
