@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
+use std::time::Instant;
 
 use ash::vk;
 use spirv::ExecutionModel;
@@ -294,7 +295,14 @@ pub(in crate::runtime) unsafe fn compute_pipeline_with(
                 }
             };
             let info = info.stage(stage);
-            only(device.create_compute_pipelines(cache, &[info], None), "vkCreateComputePipelines")
+            tracing::info!(?entry, bytes = size_of_val(words), "compiling");
+            let begin = Instant::now();
+            let made = only(
+                device.create_compute_pipelines(cache, &[info], None),
+                "vkCreateComputePipelines",
+            );
+            tracing::info!(?entry, seconds = begin.elapsed().as_secs_f32(), "compiled");
+            made
         })
     }
 }

@@ -6,6 +6,7 @@ use super::super::collect::{
 use super::*;
 use crate::counts::BoundBuffer;
 use crate::lower::compute::WorkgroupSizes;
+use crate::lower::kernel;
 use crate::lower::stages::LoweredTessellation;
 use crate::lower::{GeometryInput, LoweredGeometry};
 use crate::sysval::draw_flags;
@@ -199,11 +200,11 @@ fn check(plan: &Plan) {
                 (Kernel::Finish, Upload::Finish { .. })
                     | (Kernel::Resume, Upload::Resume { .. })
                     | (
-                        Kernel::Setup(Setup { assembles: false, .. }),
+                        Kernel::Setup(kernel::Setup { assembles: false, .. }),
                         Upload::Setup { assembly: None, .. }
                     )
                     | (
-                        Kernel::Setup(Setup { assembles: true, .. }),
+                        Kernel::Setup(kernel::Setup { assembles: true, .. }),
                         Upload::Setup { assembly: Some(_), .. }
                     )
                     | (Kernel::EntrySums, Upload::EntrySums { .. })
