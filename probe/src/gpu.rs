@@ -259,6 +259,7 @@ impl Gpu {
         };
         if let Some(most) = options.max_shared_workgroups {
             gpu.set_max_shared_workgroups(most);
+            gpu.use_parallel_kernels();
         }
         gpu.context.set_optimizes_shaders(!options.unoptimized);
         gpu.create_objects()?;
@@ -332,6 +333,11 @@ impl Gpu {
     /// Calls [`overrides::set_max_entries`] for this device.
     pub fn set_max_entries(&mut self, entries: u64) {
         overrides::set_max_entries(&mut self.context, entries);
+    }
+
+    /// Calls [`overrides::use_parallel_kernels`] for this device.
+    pub fn use_parallel_kernels(&mut self) {
+        overrides::use_parallel_kernels(&mut self.context);
     }
 
     /// Calls [`overrides::omit_barrier`] for this device.

@@ -2,6 +2,7 @@
 //! the shader library, without any code of an application.
 
 use std::ffi::CStr;
+use std::fmt;
 
 use spirv::{ExecutionMode, ExecutionModel, Op};
 
@@ -181,6 +182,24 @@ impl Kernel {
             Self::Finish | Self::DrawArguments => 1,
             Self::Results => RESULTS_WIDTH,
         }
+    }
+}
+
+impl fmt::Display for Kernel {
+    /// Writes the name of the kernel, and what it is made for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, properties) = match *self {
+            Self::Setup(Setup { restarts, assembles, has_several, is_serial }) => {
+                ("Setup", [restarts, assembles, has_several, is_serial])
+            }
+            Self::PlaceEntries { is_serial } => ("PlaceEntries", [false, false, false, is_serial]),
+            _ => return write!(f, "{self:?}"),
+        };
+        f.write_str(name)?;
+        let names =
+            [" with restarts", " of later stages", " of several draws", " by one invocation"];
+        let mut names = properties.into_iter().zip(names).filter(|(has, _)| *has);
+        names.try_for_each(|(_, name)| f.write_str(name))
     }
 }
 

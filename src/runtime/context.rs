@@ -13,7 +13,7 @@ use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptor_heaps::{HeapCommands, ParameterTransport, record_parameters};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
-use super::recorder::{MAX_ENTRIES, SMALL};
+use super::recorder::{MAX_ENTRIES, MOST_SERIAL, SMALL};
 use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::counts::MAX_BUFFER_SIZE;
@@ -96,6 +96,7 @@ struct Shared {
     max_workgroups_per_axis: u32,
     max_shared_workgroups: u32,
     max_entries: u64,
+    max_serial_draws: u64,
     optimizes_shaders: bool,
     indirect_dispatch: bool,
     indirect_draws: bool,
@@ -163,6 +164,7 @@ impl Context {
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
             max_shared_workgroups: SMALL,
             max_entries: MAX_ENTRIES,
+            max_serial_draws: if capabilities.serial_kernels() { MOST_SERIAL } else { 0 },
             optimizes_shaders: true,
             indirect_dispatch: !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
             indirect_draws: !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
@@ -404,6 +406,12 @@ impl Context {
     /// share: [`MAX_ENTRIES`], or less in tests.
     pub(super) fn max_entries(&self) -> u64 {
         self.shared.max_entries
+    }
+
+    /// The number of draws up to which a single invocation of a kernel processes them: [`MOST_SERIAL`], or 0 if the
+    /// device has no such [tuning](super::tunings).
+    pub(super) fn max_serial_draws(&self) -> u64 {
+        self.shared.max_serial_draws
     }
 
     /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles them.

@@ -160,7 +160,7 @@ impl Pipelines {
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
         self.pipelines[transport as usize][kernel.index()].get_or_make(|| {
-            let _span = tracing::debug_span!("kernel", ?kernel).entered();
+            let _span = tracing::debug_span!("kernel", %kernel).entered();
             let target = kernel::Target {
                 resources: ctx.resource_plan()?,
                 max_invocations: ctx.capabilities().limits.workgroup_invocations(),

@@ -101,12 +101,12 @@ const MOST: [(&str, f64, f64, u32); 34] = [
     ("mat4, by descriptors, single, strips", 33.0, 8.6, 2),
     ("two attributes, by descriptors, restart, strips", 121.0, 29.4, 2),
     ("mat4, by descriptors, restart, lists", 101.0, 27.6, 2),
-    ("kernel Setup, by address", 243.0, 85.3, 1),
-    ("kernel RestartedSetup, by address", 251.0, 101.3, 1),
+    ("kernel Setup of several draws, by address", 243.0, 85.3, 1),
+    ("kernel Setup with restarts of several draws, by address", 251.0, 101.3, 1),
     ("kernel Resume, by address", 28.0, 15.0, 1),
     ("kernel RestartScan, by address", 54.0, 36.0, 1),
-    ("kernel Setup, by descriptors", 1336.0, 286.0, 1),
-    ("kernel RestartedSetup, by descriptors", 1390.0, 309.0, 1),
+    ("kernel Setup of several draws, by descriptors", 1336.0, 286.0, 1),
+    ("kernel Setup with restarts of several draws, by descriptors", 1390.0, 309.0, 1),
 ];
 
 #[test]
@@ -256,7 +256,7 @@ fn compiles_everything() {
         }
         let kernels = gpu.kernels();
         for kernel in Kernel::ALL {
-            eprintln!("{MARK}kernel {kernel:?}, {plan}");
+            eprintln!("{MARK}kernel {kernel}, {plan}");
             // SAFETY: as above.
             unsafe { kernels.prepare_each(ctx, &[kernel], cache) }.unwrap();
         }

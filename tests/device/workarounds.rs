@@ -135,7 +135,7 @@ fn other_drivers_have_what_they_report() {
         "llvmpipe-shared-draws",
         "llvmpipe-small-batched-workgroups",
     ];
-    let of_processors = ["processor-no-staging"];
+    let of_processors = ["processor-no-staging", "processor-serial-kernels"];
     assert_eq!(active(lavapipe), [&of_llvmpipe[..], &of_processors].concat());
     let swiftshader = DeviceIdentity {
         driver_id: DriverId::GOOGLE_SWIFTSHADER,

@@ -72,6 +72,7 @@ fn random_draws_of_geometry_shaders_hold_with_two_entries() {
     let open = || {
         let mut worker = GeometryWorker::by_compute(Resources::Best);
         worker.gpu.set_max_entries(2);
+        worker.gpu.use_parallel_kernels();
         worker
     };
     batches::run("geometry-entries", count, BATCH, open).check();

@@ -49,7 +49,6 @@ fn kernels_are_small() {
             let words = lower(kernel, &target).unwrap();
             let module = Module::parse(&words).unwrap();
             let count = |op| module.section(Section::Functions).filter(|i| i.is(op)).count();
-            let barriers = count(Op::ControlBarrier);
             let (most_barriers, most) = match (setup, resources) {
                 _ if is_serial => (0, 38),
                 // Only for GPUs, and for many draws: three prefix sums, one of which places draws.

@@ -27,6 +27,11 @@ pub fn set_max_entries(context: &mut Context, entries: u64) {
     Arc::make_mut(&mut context.shared).max_entries = entries.clamp(1, MAX_ENTRIES);
 }
 
+/// Makes kernels process all draws with whole workgroups, as on GPUs and for many draws, whatever the device.
+pub fn use_parallel_kernels(context: &mut Context) {
+    Arc::make_mut(&mut context.shared).max_serial_draws = 0;
+}
+
 /// Omits the barrier `barrier` from later recordings, so that a test can find out whether it would notice the
 /// missing barrier. `None` omits no barrier.
 ///

@@ -83,6 +83,7 @@ pub(in crate::runtime) use self::place::{LISTED_BYTES, SMALL};
 pub(super) use self::place::{ListedNumber, Placed};
 pub(super) use self::restarts::RestartTables;
 pub(super) use self::setup::Group;
+pub(in crate::runtime) use self::setup::MOST_SERIAL;
 pub(super) use self::step::{CaptureStep, Draws, Size, Step, Touched, When};
 use super::Captured;
 use super::collect::{Collected, Position};
@@ -142,8 +143,8 @@ pub(super) struct Limits {
     pub(super) by_descriptors: bool,
     /// Whether dispatches may be indirect.
     pub(super) indirect_dispatch: bool,
-    /// Whether kernels for few draws have a single invocation.
-    pub(super) serial_kernels: bool,
+    /// The number of draws up to which a single invocation of a kernel processes them.
+    pub(super) max_serial_draws: u64,
     /// Whether Vulkan pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,
     /// Whether a test omits [`Barrier::ValuesToEnds`]. In that case the ends of queries are recorded before the

@@ -78,7 +78,7 @@ struct KnownDraw {
 
 /// The largest number of draws, or of blocks of entries, that a kernel with a single invocation processes. Each takes
 /// up to 90 iterations of loops (with primitive restart), of which llvmpipe allows 65,535.
-const MOST_SERIAL: u64 = 512;
+pub(in crate::runtime) const MOST_SERIAL: u64 = 512;
 
 impl Planner<'_> {
     /// Plans a setup kernel, and captures of the draws that it places.
@@ -180,7 +180,7 @@ impl Planner<'_> {
 
     /// Whether a kernel that processes `count` draws, or blocks of entries, has a single invocation.
     pub(super) fn is_serial(&self, count: u64) -> bool {
-        self.limits.serial_kernels && count <= MOST_SERIAL
+        count <= self.limits.max_serial_draws
     }
 
     /// Adds a block for the parameters of the setup kernel, and blocks for its inputs and outputs. Returns the block of

@@ -22,7 +22,7 @@ const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 const ADDRESSES: Limits = Limits {
     workgroups_per_axis: 65535,
     shared_workgroups: 64,
-    serial_kernels: false,
+    max_serial_draws: 0,
     entries: 1 << 10,
     by_descriptors: false,
     indirect_dispatch: true,
@@ -256,7 +256,7 @@ fn described(step: &Step) -> String {
     match step {
         Step::MovePositions(_) => "positions are moved".to_owned(),
         Step::Barrier { which, when, then } => format!("barrier {which:?} {when:?} {then:?}"),
-        Step::Kernel { kernel, workgroups: [x, y], .. } => format!("{kernel:?} {x} x {y}"),
+        Step::Kernel { kernel, workgroups: [x, y], .. } => format!("{kernel} {x} x {y}"),
         Step::Capture(CaptureStep { key, draws, size, .. }) => {
             let draws = match draws {
                 Draws::Pushed(_) => "one pushed".to_owned(),
@@ -431,7 +431,7 @@ fn restarts_are_found_before_what_they_cut() {
             &kernels[..],
             &[
                 "barrier RestartToSetup Always CapturedAndCounted",
-                "RestartedSetup 1 x 1",
+                "Setup with restarts 1 x 1",
                 "capture one restarted, workgroups up to 1563: Pushed, indexed, restart, checked, TriStrip"
             ]
         ]
@@ -443,7 +443,7 @@ fn restarts_are_found_before_what_they_cut() {
             &kernels[..],
             &[
                 "barrier RestartToSetup Always Unknown",
-                "RestartedSetup 1 x 1",
+                "Setup with restarts 1 x 1",
                 "barrier SetupToCapture Always Captured",
                 "capture batch 0, workgroups indirect: General, indexed, restart, checked, TriStrip"
             ]
@@ -465,7 +465,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         "barrier RestartToScan Always Unknown",
         "RestartScan 1 x 1",
         "barrier RestartToSetup Always Unknown",
-        "RestartedSetup 1 x 1",
+        "Setup with restarts of several draws 1 x 1",
         "barrier SetupToCapture Always Captured",
     ];
     assert_eq!(
@@ -649,7 +649,7 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
             "barrier RestartToScan Always Unknown",
             "RestartScan 1 x 1",
             "barrier RestartToSetup Always Unknown",
-            "Assemble 1 x 1",
+            "Setup with restarts of later stages of several draws 1 x 1",
             "barrier SetupToCapture Always Unknown",
             "capture batch 0 counted, workgroups indirect: General, indexed, checked, List",
             "capture batch 1 counted, workgroups indirect: General, indexed, restart, checked, TriStrip",

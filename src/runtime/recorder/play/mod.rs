@@ -169,7 +169,7 @@ pub(super) fn limits_of(ctx: &Context) -> Limits {
         entries: ctx.max_entries(),
         by_descriptors: ctx.table().is_some(),
         indirect_dispatch: ctx.has_indirect_dispatch(),
-        serial_kernels: ctx.capabilities().serial_kernels(),
+        max_serial_draws: ctx.max_serial_draws(),
         tests_alignment: ctx.tests_alignment(),
         ends_first: ctx.omits(Barrier::ValuesToEnds),
     }
