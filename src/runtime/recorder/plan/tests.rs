@@ -488,7 +488,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         plan(&ADDRESSES, &mixed, &COUNTERS),
         [
             "barrier BeforeSetup Always Unknown",
-            "Setup 1 x 1",
+            "Setup of several draws 1 x 1",
             "barrier SetupToCapture Always Captured",
             "capture batch 0, workgroups up to 16384: General, indexed, checked, List",
             "capture batch 1, workgroups indirect: General, indexed, checked, List",
