@@ -7,6 +7,9 @@ struct Kernel {
 
 var<immediate> kernel: Kernel;
 
+// In a kernel of which a single invocation does the work: a multiple of its number, so 0. Otherwise 0.
+var<private> single: u32;
+
 const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;
@@ -86,7 +89,10 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;
-    input.arguments = multiply_add(all.arguments, index, all.stride);
+    // Whether these addresses are readable depends on more than whether they are 0 (see address_or). With `single` they are
+    // not the same in all invocations for a compiler, and drivers only execute loads whose address is the same.
+    input.arguments = add_bytes(multiply_add(all.arguments, index, all.stride), single);
+    input.restart_table = add_bytes(all.restart_table, single);
     return input;
 }
 
@@ -117,10 +123,12 @@ fn is_address(address: vec2<u32>) -> bool {
 }
 
 // `address`, or `readable` if `address` is 0. A load in a branch must not use an address that may be 0: a
-// driver may execute the load although the branch is not taken (lavapipe 26.2.6 does). The address is
-// therefore made readable before the branch.
+// driver may execute the load although the branch is not taken (lavapipe 26.2.6 does, where the address is the same in all
+// invocations). The address is therefore made readable before the branch, and without the branch's condition: inside
+// the branch, compilers know the value of the condition, and drop a select() by it.
 fn address_or(address: vec2<u32>, readable: vec2<u32>) -> vec2<u32> {
-    return select(readable, address, is_address(address));
+    let mask = min(address.x | address.y, 1u) - 1u;
+    return address | (readable & vec2<u32>(mask));
 }
 
 struct Arguments {
