@@ -166,10 +166,10 @@ again like that. A call of the driver that never returns is ended only with
 --isolate, 10 s after the time that --timeout gives the device.
 
 First it is tried, whatever the device reports, whether indirect dispatches
-run, whether vertex stores are sound (each vertex of a draw is stored, and none
-that no primitive uses; a device may store one again), and whether captures go
-on where their counters say, with counters for all, some or none of the
-buffers.
+run, whether vertex stores are sound (each vertex of a draw is stored, and
+none that no primitive uses; a device may store one again), and whether
+captures go on where their counters say, with counters for all, some or none
+of the buffers.
 
 While a probe runs, FILE.running, beside the FILE of --report or --html, has a
 line that names what runs. It is on the disk before the device gets the work,
