@@ -35,7 +35,7 @@ fn xfb_draw_arguments(
     // no draws (see address_or). These loads then read the last draw or, without draws, the parameters.
     let has_draws = count != 0u;
     let draws = select(kernel.parameters, parameters.xy, has_draws);
-    let last = max(count, 1u) - 1u;
+    let last = previous(count);
     for (var number = workgroup_id.y * workgroups.x + workgroup_id.x; number < count; number += all) {
         let at = multiply_add(draws, min(number, last), COUNTED_DRAW_SIZE);
         let addresses = load4_aligned(at);

@@ -101,11 +101,8 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
     for (var number = 0u; number < parameters.z; number++) {
-        // A driver may execute the loads of one more iteration after the last one, and drop their results
-        // (lavapipe 26.2.6 does). The address of these loads must be readable, so it is that of the last job,
-        // or of the parameters if there is no job.
-        let last = max(parameters.z, 1u) - 1u;
-        let job = multiply_add(parameters.xy, min(number, last), ENTRY_JOB_SIZE);
+        // What one more iteration loads (see previous) is the last job, or the parameters if there is no job.
+        let job = multiply_add(parameters.xy, min(number, previous(parameters.z)), ENTRY_JOB_SIZE);
         place_job(select(kernel.parameters, job, parameters.z != 0u), local);
     }
     if local == 0u {

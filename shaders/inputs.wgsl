@@ -7,8 +7,9 @@ struct Kernel {
 
 var<immediate> kernel: Kernel;
 
-// In a kernel of which a single invocation does the work: a multiple of its number, so 0. Otherwise 0.
-var<private> single: u32;
+// Always 0. In a kernel of which a single invocation does the work, the compiler does not know that, and takes an address
+// to which this is added for one that differs between invocations.
+var<private> unknown_zero: u32;
 
 const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
@@ -89,10 +90,11 @@ fn load_input(inputs: vec2<u32>, number: u32) -> Input {
 fn draw_of_input(all: Input, index: u32) -> Input {
     var input = all;
     input.draw_index += index;
-    // Whether these addresses are readable depends on more than whether they are 0 (see address_or). With `single` they are
-    // not the same in all invocations for a compiler, and drivers only execute loads whose address is the same.
-    input.arguments = add_bytes(multiply_add(all.arguments, index, all.stride), single);
-    input.restart_table = add_bytes(all.restart_table, single);
+    // lavapipe 26.2.6 executes loads in branches that are not taken (see address_or), but only where it knows that the
+    // address is the same in all invocations. An address that is not 0 may still be unreadable here: that of a command
+    // after the last one, or of a place after the end of a table.
+    input.arguments = add_bytes(multiply_add(all.arguments, index, all.stride), unknown_zero);
+    input.restart_table = add_bytes(all.restart_table, unknown_zero);
     return input;
 }
 
@@ -123,12 +125,19 @@ fn is_address(address: vec2<u32>) -> bool {
 }
 
 // `address`, or `readable` if `address` is 0. A load in a branch must not use an address that may be 0: a
-// driver may execute the load although the branch is not taken (lavapipe 26.2.6 does, where the address is the same in all
-// invocations). The address is therefore made readable before the branch, and without the branch's condition: inside
-// the branch, compilers know the value of the condition, and drop a select() by it.
+// driver may execute the load although the branch is not taken (lavapipe 26.2.6 does, if the address is the same in all
+// invocations). The address is therefore made readable before the branch. A select() by the condition of the branch does
+// not achieve this: compilers know the condition inside the branch, and replace the select() there by `address`.
 fn address_or(address: vec2<u32>, readable: vec2<u32>) -> vec2<u32> {
     let mask = min(address.x | address.y, 1u) - 1u;
     return address | (readable & vec2<u32>(mask));
+}
+
+// `number` - 1, or 0 if `number` is 0: the number of the last one of `number` elements, or of the element before
+// `number`. A driver may execute the loads of an element that does not exist, in a branch that is not taken or in one more
+// iteration after the last one, and drop their results (lavapipe 26.2.6 does). So a load uses a number that exists.
+fn previous(number: u32) -> u32 {
+    return max(number, 1u) - 1u;
 }
 
 struct Arguments {

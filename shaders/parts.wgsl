@@ -20,13 +20,13 @@ fn starts_of(part: Part) -> u32 {
         return 0u;
     }
     let inputs = load_setup().inputs;
-    let previous = previous_input(part.input);
+    let input_before = previous(part.input);
     let at = multiply_add(inputs, part.input, INPUT_SIZE);
-    let before = multiply_add(inputs, previous, INPUT_SIZE);
+    let before = multiply_add(inputs, input_before, INPUT_SIZE);
     let differs = load4_aligned(add_bytes(at, INPUT_QUERIES)) != load4_aligned(add_bytes(before, INPUT_QUERIES));
     return select(0u, 1u << STREAM_QUERY, any(differs.xy))
         | select(0u, 1u << GENERATED_QUERY, any(differs.zw))
-        | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, previous));
+        | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, input_before));
 }
 
 // The inputs (recorded draw commands) are processed together, one per invocation (see count_draws). For each of them:
@@ -50,7 +50,7 @@ fn count_draws(first: u32, local: u32) -> u32 {
     }
     var draws = 0u;
     if local < inputs {
-        draws = draws_of_input(load_input(setup.inputs, min(first + local, last_input(setup.input_count))));
+        draws = draws_of_input(load_input(setup.inputs, min(first + local, previous(setup.input_count))));
     }
     let sum = sum_runs(local, false, vec4<u32>(draws, 0u, 0u, 0u), NO_RUN);
     first_draws[local] = sum.before.x;

@@ -83,7 +83,8 @@ var<private> items_per_entry: u32;
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
-    single = select(0u, 4u * local, width == 1u);
+    // Not `local` itself, which compilers replace by 0 after the test below.
+    unknown_zero = select(0u, 4u * local, width == 1u);
     if width == 1u && local != 0u {
         return;
     }
@@ -99,7 +100,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     next_record = 0u;
     let captures = room != NONE;
     let input_count = load_setup().input_count;
-    let last = last_input(input_count);
+    let last = previous(input_count);
     next_entry = 0u;
     items_per_entry = 1u;
     var next_draw = 0u;
@@ -158,8 +159,9 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let is_kept = exists && (!has_several() || made.invocations != 0u || is_first);
             var workgroups = 0u;
             var entries = 0u;
+            let own_input = min(part.input, last);
             if exists && !(assembles() && is_counting) {
-                let size = load_workgroup_size(min(part.input, last));
+                let size = load_workgroup_size(own_input);
                 workgroups = workgroups_of(made, size);
                 entries = workgroups * size;
             }
@@ -190,7 +192,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 if which == GROUP {
                     before_in_group = sum.before;
                 } else if is_start {
-                    add_to_query(load_query(previous_input(part.input), which), sum.before);
+                    add_to_query(load_query(previous(part.input), which), sum.before);
                 }
             }
             if assembles() && is_counting {
@@ -202,12 +204,12 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let number = next_draw + sum.before.x;
             next_draw += sum.last.x;
             if assembles() {
-                start_entries(is_first, min(part.input, last), sum.before.z);
+                start_entries(is_first, own_input, sum.before.z);
                 next_entry += sum.last.z;
             }
             var first_workgroup = 0u;
             if is_group_start {
-                store_group(previous_input(part.input), before_in_group, number);
+                store_group(previous(part.input), before_in_group, number);
             } else {
                 first_workgroup = saturated(before_in_group.xy);
             }
@@ -251,17 +253,6 @@ fn load_setup() -> Setup {
 
 fn progress_address() -> vec2<u32> {
     return add_bytes(kernel.parameters, SETUP_PROGRESS);
-}
-
-// The numbers of the last input, and of the one before `input`, or 0 where there is none: a driver may execute the loads
-// that a condition excludes, or those of one more iteration after the last one, and drop their results (see
-// address_or).
-fn last_input(input_count: u32) -> u32 {
-    return max(input_count, 1u) - 1u;
-}
-
-fn previous_input(input: u32) -> u32 {
-    return max(input, 1u) - 1u;
 }
 
 // The workgroup size of the pipeline that captures the draws of an input (a recorded draw command).
