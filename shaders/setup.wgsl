@@ -100,7 +100,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     next_record = 0u;
     let captures = room != NONE;
     let input_count = load_setup().input_count;
-    let last = previous(input_count);
+    // In a kernel of several invocations, the numbers of inputs differ between them, so loads need no number that exists.
+    let last = select(NONE, previous(input_count), width == 1u);
     next_entry = 0u;
     items_per_entry = 1u;
     var next_draw = 0u;
