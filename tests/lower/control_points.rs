@@ -48,10 +48,14 @@ fn control(code: &str) -> String {
 /// Lowers the shaders with this code of the control shader. Returns the lengths of the arrays of `Private` variables:
 /// for each variable the length of its type, and of the types within.
 fn lengths(code: &str) -> Vec<Vec<u32>> {
+    lengths_of(&common::compile_stage("tesc", &control(code), &[]))
+}
+
+/// The same for this control shader.
+fn lengths_of(control: &[u32]) -> Vec<Vec<u32>> {
     let vertex = common::compile(VERTEX, &[]);
-    let control = common::compile_stage("tesc", &control(code), &[]);
     let evaluation = common::compile_stage("tese", EVALUATION, &[]);
-    let (vertex, control) = (Shader::new(&vertex), Shader::new(&control));
+    let (vertex, control) = (Shader::new(&vertex), Shader::new(control));
     let list = CaptureList::new(16).output("@0", 0);
     let input = VertexInput::default();
     let options = compute::Options::new(&input).vertex_shader(&vertex).control_shader(&control);
@@ -130,4 +134,22 @@ fn copies_of_inputs_are_not_saved_at_barriers() {
             .iter()
             .any(is_saved)
     );
+}
+
+/// glslang makes a pointer for each access, optimizers one for equal accesses, also on both sides of a barrier.
+#[test]
+fn copies_are_read_through_pointers_of_earlier_phases() {
+    let words = control(
+        "vec4 copied[32][8] = given;
+        passed[gl_InvocationID] = copied[1][2];
+        barrier();
+        passed[gl_InvocationID] += copied[1][2];
+        barrier();
+        passed[gl_InvocationID] *= copied[1][2] + copied[2][3];",
+    );
+    let words = common::compile_stage("tesc", &words, &[]);
+    let merged = common::optimize(&words, &["--redundancy-elimination"]);
+    assert!(merged.len() < words.len());
+    let is_saved = |lengths: &Vec<u32>| lengths[..] == [3, 32, 8];
+    assert!(!lengths_of(&merged).iter().any(is_saved));
 }

@@ -507,20 +507,24 @@ impl Crossing {
             }
         }
         copies.retain(|_, value| copied.contains(value));
-        for (variable, value) in &copies {
-            for part in 1..parts.len() {
-                if uses.contains(&(*variable, part)) {
-                    uses.insert((*value, part));
+        // A phase that repeats an instruction also uses its operands, and a phase that copies an input to a variable again
+        // also uses the copied value. Either may lead to the other: a pointer into such a variable may be repeated.
+        loop {
+            let before = uses.len();
+            for (value, words) in repeated.iter().rev() {
+                for part in 0..parts.len() {
+                    if of.get(value) != Some(&part) && uses.contains(&(*value, part)) {
+                        uses.extend(used_by(Instruction::new(words)).map(|id| (id, part)));
+                    }
                 }
             }
-        }
-        // A phase that repeats an instruction also uses its operands. An operand may be the result of an earlier
-        // instruction that is repeated, so they are visited from the last to the first.
-        for (value, words) in repeated.iter().rev() {
-            for part in 0..parts.len() {
-                if of.get(value) != Some(&part) && uses.contains(&(*value, part)) {
-                    uses.extend(used_by(Instruction::new(words)).map(|id| (id, part)));
-                }
+            for (variable, value) in &copies {
+                let parts = (1..parts.len()).filter(|part| uses.contains(&(*variable, *part)));
+                let parts: Vec<usize> = parts.collect();
+                uses.extend(parts.into_iter().map(|part| (*value, part)));
+            }
+            if uses.len() == before {
+                break;
             }
         }
         let mut first = FxHashMap::default();
