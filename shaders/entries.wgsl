@@ -86,7 +86,10 @@ const PLACE_PROGRESS: u32 = 16u;
 // still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
-    if kernel_width() == 1u && local != 0u {
+    let is_serial = kernel_width() == 1u;
+    // Not `local` itself, which compilers replace by 0 after the test below.
+    unknown_zero = select(0u, 4u * local, is_serial);
+    if is_serial && local != 0u {
         return;
     }
     let parameters = load4_aligned(kernel.parameters);
@@ -101,9 +104,10 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
     for (var number = 0u; number < parameters.z; number++) {
-        // What one more iteration loads (see previous) is the last job, or the parameters if there is no job.
+        // What one more iteration loads (see previous) is the last job. Only a kernel of a single invocation may have no job:
+        // there the addresses that it would find depend on unknown_zero.
         let job = multiply_add(parameters.xy, min(number, previous(parameters.z)), ENTRY_JOB_SIZE);
-        place_job(select(kernel.parameters, job, parameters.z != 0u), local);
+        place_job(add_bytes(job, unknown_zero), local);
     }
     if local == 0u {
         store_positions(load_progress(progress_at), start_position, next_record);

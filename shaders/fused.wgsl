@@ -34,6 +34,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     var placed = needed_by(primitives, draw.flags, draw.instance_count);
     placed.written = fitting(placed, room_at(progress, positions));
     draw = with_invocations(clamped(draw, placed), placed);
+    draw.reciprocal = reciprocal_of(draw, invocations_per_item(draw));
     first_bytes = positions;
 
     // All invocations of the workgroup read the counters before one invocation overwrites the counters.

@@ -62,8 +62,10 @@ struct Input {
 }
 
 const INPUT_SIZE: u32 = 112u;
-// The offsets of `group` and of the addresses of both queries in an input (a recorded draw command), in bytes.
+// The offsets of `group`, of the address of the table of restarts, and of the addresses of both queries in an input (a
+// recorded draw command), in bytes.
 const INPUT_GROUP: u32 = 36u;
+const INPUT_RESTART_TABLE: u32 = 72u;
 const INPUT_QUERIES: u32 = 80u;
 
 fn load_input(inputs: vec2<u32>, number: u32) -> Input {

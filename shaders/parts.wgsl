@@ -8,7 +8,7 @@ fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
 // The address of the query that input `number` (a recorded draw command) adds to. `which` selects the query:
 // STREAM_QUERY or GENERATED_QUERY.
 fn load_query(number: u32, which: u32) -> vec2<u32> {
-    let at = multiply_add(load_setup().inputs, number, INPUT_SIZE);
+    let at = multiply_add(setup.inputs, number, INPUT_SIZE);
     return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
 }
 
@@ -19,7 +19,7 @@ fn starts_of(part: Part) -> u32 {
     if part.index != 0u || part.input == 0u {
         return 0u;
     }
-    let inputs = load_setup().inputs;
+    let inputs = setup.inputs;
     let input_before = previous(part.input);
     let at = multiply_add(inputs, part.input, INPUT_SIZE);
     let before = multiply_add(inputs, input_before, INPUT_SIZE);
@@ -38,18 +38,15 @@ var<workgroup> all_draws: u32;
 // The number of the first draw of the next block of draws (one draw per invocation).
 var<workgroup> next_first: u32;
 
-// Counts the draws of the inputs (recorded draw commands) from `first` on, one input per invocation, and returns the
-// number of these draws. An input has at most MOST_DRAWS draws. So this number, and the number of the first draw of the
-// next block, are below 2^32.
-fn count_draws(first: u32, local: u32) -> u32 {
-    let setup = load_setup();
-    let width = kernel_width();
-    let inputs = min(width, setup.input_count - first);
+// Counts the draws of the inputs (recorded draw commands) from `first` on, one input per invocation. counted_draws
+// returns the number of these draws. An input has at most MOST_DRAWS draws. So this number, and the number of the first
+// draw of the next block, are below 2^32.
+fn count_draws(first: u32, local: u32) {
     if !has_several() {
-        return inputs;
+        return;
     }
     var draws = 0u;
-    if local < inputs {
+    if local < inputs_from(first) {
         draws = draws_of_input(load_input(setup.inputs, min(first + local, previous(setup.input_count))));
     }
     let sum = sum_runs(local, false, vec4<u32>(draws, 0u, 0u, 0u), NO_RUN);
@@ -57,7 +54,19 @@ fn count_draws(first: u32, local: u32) -> u32 {
     if local == 0u {
         all_draws = sum.last.x;
     }
-    return workgroupUniformLoad(&all_draws);
+    workgroupBarrier();
+}
+
+fn counted_draws(first: u32) -> u32 {
+    if !has_several() {
+        return inputs_from(first);
+    }
+    return all_draws;
+}
+
+// The number of the inputs (recorded draw commands) from `first` on that are processed together.
+fn inputs_from(first: u32) -> u32 {
+    return min(kernel_width(), setup.input_count - first);
 }
 
 // A draw: the number of its input (recorded draw command), and the index of the draw in this input.
@@ -98,8 +107,7 @@ fn later_input(low: u32, number: u32, step: u32) -> u32 {
 // after this block. If `fits` is false for the block's last draw, the remaining draws of its command have no effect
 // and are skipped, unless any command of the capture adds to a query. Draws of geometry shaders are never skipped,
 // because it is not known yet how many primitives they emit.
-fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bool, local: u32) -> u32 {
-    let setup = load_setup();
+fn next_block(first: u32, first_draw: u32, part: Part, fits: bool, local: u32) -> u32 {
     let width = kernel_width();
     if !has_several() || setup.has_queries != 0u || assembles() {
         return first_draw + width;
@@ -107,10 +115,10 @@ fn next_block(first: u32, first_draw: u32, draw_count: u32, part: Part, fits: bo
     if local == width - 1u {
         next_first = first_draw + width;
         let next_input = part.input - first + 1u;
-        if !fits && next_first < draw_count {
-            next_first = draw_count;
+        if !fits && next_first < all_draws {
+            next_first = all_draws;
             if next_input < width {
-                next_first = max(first_draw + width, min(draw_count, first_draws[next_input]));
+                next_first = max(first_draw + width, min(all_draws, first_draws[next_input]));
             }
         }
     }

@@ -119,18 +119,24 @@ fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// Returns the draw `clamped` with its number of invocations, and with the reciprocal by which instance_and_lane
-// replaces a division.
+// Returns the draw `clamped` with its number of invocations.
 fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     var made = clamped;
     made.invocations = 0u;
-    made.reciprocal = 0u;
     if placed.written != 0u {
-        let factor = select(1u, 2u, made.xfb_topology == TRI_FAN);
-        made.invocations = invocations_of(made, placed, factor);
-        made.reciprocal = 0xffffffffu / (factor * made.item_count);
+        made.invocations = invocations_of(made, placed, invocations_per_item(made));
     }
     return made;
+}
+
+// The number of invocations per item (vertex or index) of a draw without later stages.
+fn invocations_per_item(made: Draw) -> u32 {
+    return select(1u, 2u, made.xfb_topology == TRI_FAN);
+}
+
+// The reciprocal of the number of invocations per instance, by which instance_and_lane replaces a division.
+fn reciprocal_of(made: Draw, per_item: u32) -> u32 {
+    return 0xffffffffu / max(1u, per_item * made.item_count);
 }
 
 // The number of invocations up to the last item that contributes, with `factor` invocations per item; the last

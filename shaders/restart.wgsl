@@ -602,7 +602,8 @@ fn restarts_of(input: Input, arguments: Arguments) -> CountedRestarts {
     }
     let restart = restart_from(table, position_behind(restarts.limit, restarts.first, 0u));
     // The position after the first restart, if there is one, and the end of the draw. This is a loop, because the code
-    // of state_before is long, and compilers inline every call.
+    // of state_before is long, and compilers inline every call. Invocations may leave it after different numbers of
+    // rounds: the draw's branch ends before the next barrier (see find_restarts).
     var at = position_behind(restarts.limit, select(restart, restarts.first, restart == NONE), 1u);
     var state = State();
     for (var is_end = restart == NONE;; is_end = true) {

@@ -27,7 +27,7 @@ struct Setup {
     // The next member is the address of an `EntryTables`.
     entry_bits: u32,
     entry_tables: vec2<u32>,
-    progress: Progress,
+    // A `Progress` follows.
 }
 
 // The memory for the entries of all groups. `counts` and `blocks` are the addresses of two arrays that all groups share:
@@ -47,7 +47,7 @@ struct GroupBatch {
 }
 
 const BATCH_SIZE: u32 = 48u;
-// The offset of `progress` in the parameters, in bytes.
+// The offset of the `Progress` in the parameters, in bytes.
 const SETUP_PROGRESS: u32 = 64u;
 
 // The largest number of items of a draw with primitive restart. A fan has two invocations per item, and the number of
@@ -65,6 +65,9 @@ const GROUP: u32 = 2u;
 // The kind that is passed to sum_runs for a sum without runs, over the values of all invocations.
 const NO_RUN: u32 = 3u;
 
+// The parameters. They are in shared memory because registers are scarce.
+var<workgroup> setup: Setup;
+
 // The positions where the capture begins, and the number of records that fit from there on, or NONE if nothing is
 // captured. They are in shared memory because the kernel needs them at its end, and registers are scarce.
 var<workgroup> start_position: vec4<u32>;
@@ -76,9 +79,9 @@ var<private> room: u32;
 var<private> next_record: u32;
 
 // For geometry shaders: the number of entries (runs of items that one invocation processes) that the draws so far
-// need, and the number of items in each entry.
+// need, and the number of items of all draws.
 var<private> next_entry: u32;
-var<private> items_per_entry: u32;
+var<workgroup> all_items: vec2<u32>;
 
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
@@ -90,41 +93,43 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     }
     // Only the first invocation reads and writes the counters.
     if local == 0u {
+        setup = load_setup();
         let progress = load_progress(progress_address());
         let positions = start_positions(progress, kernel.parameters);
         start_position = positions;
         start_room = room_at(progress, positions);
         ends = array<vec4<u32>, 4>();
+        all_items = vec2<u32>();
     }
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
-    let captures = room != NONE;
-    let input_count = load_setup().input_count;
     // In a kernel of several invocations, the numbers of inputs differ between them, so loads need no number that exists.
-    let last = select(NONE, previous(input_count), width == 1u);
+    let last = select(NONE, previous(setup.input_count), width == 1u);
     next_entry = 0u;
-    items_per_entry = 1u;
     var next_draw = 0u;
     // The draws of geometry shaders are processed twice: the first time, only their items are added up, from which
     // the number of items in each entry follows.
     var is_counting = assembles();
-    var item_count = vec2<u32>();
     for (var first = 0u;; first += width) {
-        if assembles() && is_counting && first >= input_count {
+        if assembles() && is_counting && first >= setup.input_count {
             is_counting = false;
-            items_per_entry = length_of_entries(item_count);
+            workgroupBarrier();
             first = 0u;
         }
-        if first >= input_count {
+        if first >= setup.input_count {
             break;
         }
-        let draw_count = count_draws(first, local);
-        // The last draw of all is followed by an end, which ends its runs as the first draw of the next ones would.
-        let has_end = first + width >= input_count && !(assembles() && is_counting);
+        count_draws(first, local);
         var first_draw = 0u;
-        while first_draw < draw_count + select(0u, 1u, has_end) {
+        loop {
+            let draw_count = counted_draws(first);
+            // The last draw of all is followed by an end, which ends its runs as the first draw of the next ones would.
+            let has_end = first + width >= setup.input_count && !(assembles() && is_counting);
+            if first_draw >= draw_count + select(0u, 1u, has_end) {
+                break;
+            }
             let exists = first_draw + local < draw_count;
-            var part = Part(input_count, 0u);
+            var part = Part(setup.input_count, 0u);
             var starts = select(0u, (1u << NO_RUN) - 1u, has_end && first_draw + local == draw_count);
             var made = Draw();
             var restarts = DrawRestarts();
@@ -133,7 +138,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 part = part_of(first, first_draw + local);
                 part.input = min(part.input, last);
                 starts = starts_of(part);
-                let input = draw_of_input(load_input(load_setup().inputs, part.input), part.index);
+                let input = draw_of_input(load_input(setup.inputs, part.input), part.index);
                 let arguments = arguments_of(input);
                 var restarted = 0u;
                 if may_restart() && (input.flags & RESTART) != 0u {
@@ -148,8 +153,12 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             // primitives count as written.
             if assembles() {
                 made = assembled_draw(made, placed.primitives);
+                // Only after the first time the number of all items is known.
+                if !is_counting {
+                    made = divided_draw(made);
+                }
             } else {
-                if captures {
+                if captures() {
                     placed = place(local, placed);
                 }
                 made = placed_draw(made, placed);
@@ -176,11 +185,11 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var sum = Sum();
             var before_in_group = vec4<u32>();
             // This is a loop, because the code of sum_runs is long, and compilers inline every call.
-            var which = select(STREAM_QUERY, GROUP, load_setup().has_queries == 0u);
+            var which = select(STREAM_QUERY, GROUP, setup.has_queries == 0u);
             for (which = select(which, NO_RUN, assembles() && is_counting); which <= NO_RUN; which++) {
                 var value = vec4<u32>(select(0u, 1u, is_kept), 0u, entries, 0u);
                 if which == STREAM_QUERY {
-                    value = vec4<u32>(select(placed.needed, vec2<u32>(placed.written, 0u), captures), placed.needed);
+                    value = vec4<u32>(select(placed.needed, vec2<u32>(placed.written, 0u), captures()), placed.needed);
                 }
                 if which == GENERATED_QUERY {
                     value = vec4<u32>(placed.needed, 0u, 0u);
@@ -197,7 +206,9 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 }
             }
             if assembles() && is_counting {
-                item_count = add64(item_count, sum.last.zw);
+                if local == 0u {
+                    all_items = add64(all_items, sum.last.zw);
+                }
                 first_draw += width;
                 continue;
             }
@@ -215,15 +226,18 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 first_workgroup = saturated(before_in_group.xy);
             }
             if is_kept {
-                let setup = load_setup();
                 let at = multiply_add(setup.draws, number, setup.draw_stride);
+                if !assembles() {
+                    // Not computed by placed_draw, because registers are scarce.
+                    made.reciprocal = reciprocal_of(made, invocations_per_item(made));
+                }
                 store_draw(at, made, first_workgroup);
                 if may_restart() && (made.flags & RESTART) != 0u {
-                    store_restarts(add_bytes(at, DRAW_SIZE), restarts);
+                    store_restarts(add_bytes(at, DRAW_SIZE), restarts, part.input);
                 }
             }
-            let fits = captures && room >= placed.vertices;
-            first_draw = next_block(first, first_draw, draw_count, part, fits, local);
+            let fits = captures() && room >= placed.vertices;
+            first_draw = next_block(first, first_draw, part, fits, local);
         }
     }
 
@@ -235,8 +249,6 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Loads the parameters, without `progress`. They are loaded again wherever they are used, because registers are
-// scarce.
 fn load_setup() -> Setup {
     let at = kernel.parameters;
     let a = load4_aligned(at);
@@ -248,8 +260,12 @@ fn load_setup() -> Setup {
         b.xy, b.zw,
         c.x, c.y, c.z, c.w,
         d.x, d.y, d.zw,
-        Progress(),
     );
+}
+
+// Whether anything is captured. Otherwise the draws only add to queries.
+fn captures() -> bool {
+    return start_room != NONE;
 }
 
 fn progress_address() -> vec2<u32> {
@@ -258,7 +274,6 @@ fn progress_address() -> vec2<u32> {
 
 // The workgroup size of the pipeline that captures the draws of an input (a recorded draw command).
 fn load_workgroup_size(input: u32) -> u32 {
-    let setup = load_setup();
     return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
 }
 
@@ -372,22 +387,28 @@ fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
         made.item_count = 0u;
     }
     made.instance_count = min(made.instance_count, MOST_ITEMS / max(1u, made.item_count));
-    let items = made.item_count * made.instance_count;
-    made.output_count = max(1u, items_per_entry);
     made.output_end = NONE;
+    made.reciprocal = reciprocal_of(made, 1u);
+    return made;
+}
+
+// The draw `whole` of a geometry shader with its items divided into entries (runs of items that one invocation
+// processes). Called only when the number of items of all draws is known.
+fn divided_draw(whole: Draw) -> Draw {
+    var made = whole;
+    let items = made.item_count * made.instance_count;
+    made.output_count = length_of_entries();
     made.invocations = items / made.output_count + select(1u, 0u, items % made.output_count == 0u);
-    made.reciprocal = NONE / max(1u, made.item_count);
     return made;
 }
 
 // The number of items per entry (a run of items that one invocation processes), chosen so that all draws together need
-// at most 2^entry_bits entries, and one more for each draw whose last entry is shorter. `all` is the number of items of
-// all draws.
-fn length_of_entries(all: vec2<u32>) -> u32 {
+// at most 2^entry_bits entries, and one more for each draw whose last entry is shorter.
+fn length_of_entries() -> u32 {
     // A draw has less than 2^31 items, and there are at most 2^16 draws (MAX_ASSEMBLED_DRAWS in
     // src/runtime/recorder/collect/values.rs), so the sum is below 2^47.
-    let bits = load_setup().entry_bits;
-    let rounded = add64(all, vec2<u32>((1u << bits) - 1u, 0u));
+    let bits = setup.entry_bits;
+    let rounded = add64(all_items, vec2<u32>((1u << bits) - 1u, 0u));
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
 }
 
@@ -399,7 +420,6 @@ fn length_of_entries(all: vec2<u32>) -> u32 {
 // per previous group, because the last block of a group may not be full.
 fn start_entries(is_first: bool, input: u32, before: u32) {
     if is_first {
-        let setup = load_setup();
         let group = load_group(setup.inputs, input);
         let tables = load4_aligned(setup.entry_tables);
         let block = (next_entry + before) / ENTRIES_PER_BLOCK + group;
@@ -412,7 +432,6 @@ fn start_entries(is_first: bool, input: u32, before: u32) {
 // Stores the number of entries of the group that ends with `input`, rounded up to whole blocks. Returns the number of
 // workgroups in which each of these entries has an invocation; invocations without a draw write the count 0.
 fn fill_entries(input: u32, workgroups: u32) -> u32 {
-    let setup = load_setup();
     let size = load_workgroup_size(input);
     let entries = (workgroups * size + ENTRIES_PER_BLOCK - 1u) / ENTRIES_PER_BLOCK * ENTRIES_PER_BLOCK;
     let group = load_group(setup.inputs, input);
@@ -430,7 +449,6 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
 // workgroups do not exceed the limit of one axis. `sums` contains the number of workgroups (64 bits) and of draws of
 // the group.
 fn store_group(input: u32, sums: vec4<u32>, end: u32) {
-    let setup = load_setup();
     let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);
     let first = end - sums.z;
     let draws = multiply_add(setup.draws, first, setup.draw_stride);
@@ -454,7 +472,8 @@ fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
     store4_aligned(at, 12u, vec4<u32>(made.index_address, made.invocations, made.reciprocal));
 }
 
-fn store_restarts(at: vec2<u32>, restarts: DrawRestarts) {
+// Stores `restarts`, but loads the address of the table from the input again, because registers are scarce.
+fn store_restarts(at: vec2<u32>, restarts: DrawRestarts, input: u32) {
     store4_aligned(at, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
-    store2(at, 4u, restarts.table);
+    store2(at, 4u, load2(add_bytes(multiply_add(setup.inputs, input, INPUT_SIZE), INPUT_RESTART_TABLE)));
 }

@@ -13,7 +13,7 @@ struct Sum {
 // The sums of the invocations. Each step of the scan reads one half of this array and writes the other half. Together
 // with `has_start` the array takes 10 KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// For each sum in `sums`: whether a run starts within the values that it adds up, as 0 or 1. The type is not
+// For each sum in `sums`: whether a run, or the block, starts within the values that it adds up, as 0 or 1. The type is not
 // bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
@@ -45,7 +45,8 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
         }
         return Sum(before, sum);
     }
-    var scan = Scan(value, starts, 0u);
+    // The block's first value has nothing before it that the scan could add.
+    var scan = Scan(value, starts || local == 0u, 0u);
     if local == 0u && !starts {
         scan.sum = add_pairs(ends[run], value);
     }
@@ -87,7 +88,7 @@ fn share_sum(local: u32, scan: Scan) {
 }
 
 fn join_sum_before(local: u32, scan: Scan, distance: u32) -> Scan {
-    if scan.has_start || local < distance {
+    if scan.has_start {
         return scan;
     }
     let other = scan.half + local - distance;

@@ -194,8 +194,6 @@ const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>())
 #[non_exhaustive]
 #[must_use]
 pub struct WorkgroupSizes {
-    /// The size for several small draws in one dispatch. Each draw takes at least one workgroup.
-    pub batched: u32,
     /// The size for draws with primitive restart.
     pub restarted: u32,
     /// The size for all other draws.
@@ -211,28 +209,23 @@ impl Default for WorkgroupSizes {
 impl WorkgroupSizes {
     /// One workgroup size for all kinds of draws.
     pub const fn all(size: u32) -> Self {
-        Self { batched: size, restarted: size, others: size }
+        Self { restarted: size, others: size }
     }
 
     setters! {
-        batched: u32,
         restarted: u32,
         others: u32,
     }
 
     /// Returns each size, and the text that error messages append to it, which says which draws have this size.
-    pub(crate) const fn each(self) -> [(u32, &'static str); 3] {
-        let Self { batched, restarted, others } = self;
-        [
-            (others, ""),
-            (batched, " for several draws"),
-            (restarted, " for draws with primitive restart"),
-        ]
+    pub(crate) const fn each(self) -> [(u32, &'static str); 2] {
+        let Self { restarted, others } = self;
+        [(others, ""), (restarted, " for draws with primitive restart")]
     }
 
     /// The sizes of the workgroups that may stage their records.
-    pub(super) const fn staged(self) -> [u32; 3] {
-        [self.batched, self.restarted, self.others]
+    pub(super) const fn staged(self) -> [u32; 2] {
+        [self.restarted, self.others]
     }
 }
 

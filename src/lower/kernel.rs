@@ -141,11 +141,14 @@ impl Kernel {
         Self::ALL.iter().position(|kernel| *kernel == self).unwrap_or_default()
     }
 
-    /// Whether a single invocation does the work, so that barriers do nothing.
-    const fn is_serial(self) -> bool {
+    /// Whether a single invocation does the work, so that barriers do nothing. `None` if there is no other version of the
+    /// kernel.
+    pub(crate) const fn is_serial(self) -> Option<bool> {
         match self {
-            Self::Setup(Setup { is_serial, .. }) | Self::PlaceEntries { is_serial } => is_serial,
-            _ => false,
+            Self::Setup(Setup { is_serial, .. }) | Self::PlaceEntries { is_serial } => {
+                Some(is_serial)
+            }
+            _ => None,
         }
     }
 
@@ -167,7 +170,7 @@ impl Kernel {
     /// The workgroup size on a device that supports `max_invocations` invocations per workgroup.
     const fn workgroup_size(self, max_invocations: u32) -> u32 {
         match self {
-            _ if self.is_serial() => SERIAL_WORKGROUP_SIZE,
+            _ if matches!(self.is_serial(), Some(true)) => SERIAL_WORKGROUP_SIZE,
             Self::Setup(_)
             | Self::Restart
             | Self::RestartScan
@@ -229,6 +232,9 @@ pub struct Target {
     /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a dword
     /// ([`compute::Target::byte_loads`](super::compute::Target::byte_loads)).
     pub byte_loads: bool,
+    /// Whether the kernel accesses pairs of dwords as 64-bit integers
+    /// ([`compute::Target::int64_accesses`](super::compute::Target::int64_accesses)).
+    pub int64_accesses: bool,
 }
 
 impl Target {
@@ -236,6 +242,7 @@ impl Target {
         resources: ResourcePlan,
         max_invocations: u32,
         byte_loads: bool,
+        int64_accesses: bool,
     }
 }
 
@@ -246,6 +253,7 @@ impl Default for Target {
             resources: ResourcePlan::DeviceAddress,
             max_invocations: MIN_WORKGROUP_SIZE,
             byte_loads: false,
+            int64_accesses: false,
         }
     }
 }
@@ -265,26 +273,23 @@ pub(crate) fn for_pipeline(
     target: &Target,
     optimizes: bool,
 ) -> Result<Vec<u32>, LowerError> {
-    let Target { resources, max_invocations, byte_loads } = *target;
+    let Target { resources, max_invocations, byte_loads, int64_accesses } = *target;
     let mut module = Module::parse(&EMPTY)?;
     let set = resources.descriptor_set(&Declarations::of(&module))?.unwrap_or_default();
     // Only these kernels read indices.
     let reads_indices = matches!(kernel, Kernel::Restart | Kernel::PatchRestart);
-    let widths = Widths { int64: false, bytes: byte_loads && reads_indices };
+    let widths = Widths { int64: int64_accesses, bytes: byte_loads && reads_indices };
     let width = kernel.workgroup_size(max_invocations);
-    let user = User::Kernel { is_serial: kernel.is_serial() || width == 1 };
+    let is_serial = kernel.is_serial() == Some(true);
+    let user = User::Kernel { is_serial: is_serial || width == 1 };
     let memory = Memory::declare(&mut module, resources, set, user, widths);
     let mut linker = Linker::new(&mut module, library()?);
     let name = kernel.entry_point().to_str().unwrap_or_default();
     let function = linker.function(name)?;
     let io = linker.entry_interface(name)?;
-    linker.finish(&mut KernelStubs {
-        memory,
-        kernel,
-        width: if kernel.is_serial() { 1 } else { width },
-    })?;
+    linker.finish(&mut KernelStubs { memory, kernel, width: if is_serial { 1 } else { width } })?;
     explicit_layout::remove(&mut module);
-    if kernel.is_serial() {
+    if is_serial {
         module.retain(Section::Functions, |i| !i.is(Op::ControlBarrier));
     }
 

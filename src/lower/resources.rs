@@ -134,7 +134,7 @@ pub(super) enum User {
     Capture,
     /// A kernel. What it wrote itself it only reads by loads with [`Source::Written`] or [`Source::Any`].
     Kernel {
-        /// Whether each workgroup has a single invocation, so that all loads are from one buffer.
+        /// Whether a single invocation of the workgroup does the work, so that each load is from one buffer.
         is_serial: bool,
     },
 }

@@ -64,7 +64,9 @@ impl Kernels {
     }
 
     /// Creates the pipelines that do not exist yet, so that no recording waits for a compiler. Any thread may call this
-    /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache.
+    /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache. On
+    /// processors that is so for captures of more than 512 draws whose counts or positions the GPU computes: their kernels
+    /// take seconds to compile, and other captures do not need them.
     ///
     /// # Errors
     /// The error of a failed command, or [`RuntimeError::InvalidShader`] for a fault of this crate's shaders.
@@ -77,8 +79,13 @@ impl Kernels {
         ctx: &Context,
         cache: vk::PipelineCache,
     ) -> Result<(), RuntimeError> {
+        let is_serial = ctx.max_serial_draws() > 0;
+        let used: Vec<Kernel> = Kernel::ALL
+            .into_iter()
+            .filter(|k| k.is_serial().is_none_or(|is| is == is_serial))
+            .collect();
         // SAFETY: the caller's contract.
-        unsafe { self.prepare_each(ctx, &Kernel::ALL, cache) }
+        unsafe { self.prepare_each(ctx, &used, cache) }
     }
 
     /// Like [`prepare`](Self::prepare), but creates only the pipelines of `kernels`.
@@ -160,11 +167,12 @@ impl Pipelines {
         cache: vk::PipelineCache,
     ) -> Result<vk::Pipeline, RuntimeError> {
         self.pipelines[transport as usize][kernel.index()].get_or_make(|| {
-            let _span = tracing::debug_span!("kernel", %kernel).entered();
+            let _span = tracing::info_span!("kernel", %kernel).entered();
             let target = kernel::Target {
                 resources: ctx.resource_plan()?,
                 max_invocations: ctx.capabilities().limits.workgroup_invocations(),
                 byte_loads: ctx.enabled().byte_loads,
+                int64_accesses: ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses(),
             };
             let words = kernel::for_pipeline(kernel, &target, ctx.optimizes_shaders())
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
@@ -177,8 +185,7 @@ impl Pipelines {
             let made = unsafe {
                 compute_pipeline_with(resources, ctx.device(), cache, &words, entry, &none)
             }?;
-            let name = entry.to_string_lossy();
-            ctx.name(made, &format!("vkxfb {}", name.trim_start_matches("xfb_")));
+            ctx.name(made, &format!("vkxfb kernel {kernel}"));
             Ok(made)
         })
     }

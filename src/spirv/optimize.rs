@@ -8,7 +8,8 @@
 //!
 //! Floating-point operations stay as they are, in the same order and with the same decorations, so
 //! that results are identical to the bit. Control flow stays structured (`constructs`): a block is
-//! written after all blocks that branch to it, except for the header of a loop. Selections have no empty sides (`sides`).
+//! written after all blocks that branch to it, except for the header of a loop. If one side of a selection is
+//! empty, it is left out (`sides`).
 //!
 //! What cannot be rewritten in this way is kept: a function that has an unknown instruction, or that returns from
 //! within a loop, is called as before; a variable with an index that is not known stays in memory; a module that would

@@ -126,7 +126,7 @@ fn objects_have_names_and_captures_labels_where_they_are_wanted() {
     for expected in [
         "PIPELINE vkxfb compute, Pushed, List",
         "PIPELINE_LAYOUT vkxfb compute",
-        "PIPELINE vkxfb resume",
+        "PIPELINE vkxfb kernel Resume",
         "BUFFER vkxfb upload",
         "BUFFER vkxfb scratch",
         "BUFFER captured",

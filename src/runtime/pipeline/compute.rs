@@ -101,7 +101,7 @@ impl ComputePipelines {
     ) -> Result<vk::Pipeline, RuntimeError> {
         let key = key.normal(self.fixed_topology, self.primitive_restart);
         self.lazy(key).get_or_make(|| {
-            let _span = tracing::debug_span!("variant", %key).entered();
+            let _span = tracing::info_span!("variant", %key).entered();
             let constants = PipelineSpecialization::new(ctx, &self.shader, &key);
             let words = specialized(ctx, &self.shader, &constants, self.set_count)?;
             let none = vk::SpecializationInfo::default();

@@ -301,7 +301,9 @@ pub(in crate::runtime) unsafe fn compute_pipeline_with(
                 device.create_compute_pipelines(cache, &[info], None),
                 "vkCreateComputePipelines",
             );
-            tracing::info!(?entry, seconds = begin.elapsed().as_secs_f32(), "compiled");
+            if made.is_ok() {
+                tracing::info!(?entry, seconds = begin.elapsed().as_secs_f32(), "compiled");
+            }
             made
         })
     }
