@@ -13,7 +13,7 @@ pub enum TuningEffect {
     /// Captures do not test at run time whether accesses are aligned to their size:
     /// [`Capabilities::wide_accesses`](super::Capabilities::wide_accesses).
     NarrowAccesses,
-    /// Captures access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
+    /// Captures and kernels access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
     /// [`Capabilities::int64_accesses`](super::Capabilities::int64_accesses).
     Int64Accesses,
     /// The invocations of a workgroup load the parameters of their draw together:
@@ -27,9 +27,6 @@ pub enum TuningEffect {
     /// Captures of draws with primitive restart have workgroups of 128 invocations:
     /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
     LargeRestartedWorkgroups,
-    /// Captures of several small draws in one dispatch have workgroups of 32 invocations:
-    /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
-    SmallBatchedWorkgroups,
 }
 
 impl TuningEffect {
@@ -41,9 +38,6 @@ impl TuningEffect {
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
             Self::SerialKernels => "kernels process up to 512 draws one after the other",
             Self::NoStaging => "records are not collected in shared memory",
-            Self::SmallBatchedWorkgroups => {
-                "workgroups of 32 invocations capture several small draws"
-            }
             Self::LargeRestartedWorkgroups => {
                 "workgroups of 128 invocations capture draws with primitive restart"
             }
@@ -98,17 +92,12 @@ pub static TUNINGS: &[Tuning] = &[
     Tuning {
         name: "llvmpipe-shared-draws",
         effect: TuningEffect::SharedDraws,
-        devices: "llvmpipe, as lavapipe",
+        devices: "llvmpipe before Mesa 25, as lavapipe",
         reason: "what all invocations load is loaded for one lane after the other, but for constant \
                  places in shared memory",
-        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
-    },
-    Tuning {
-        name: "llvmpipe-small-batched-workgroups",
-        effect: TuningEffect::SmallBatchedWorkgroups,
-        devices: "llvmpipe, as lavapipe",
-        reason: "all invocations of a workgroup are executed, also those that a small draw does not have",
-        applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
+        applies: |device| {
+            device.driver_id == DriverId::MESA_LLVMPIPE && device.is_mesa_before(25, 0)
+        },
     },
     Tuning {
         name: "processor-no-staging",
@@ -121,7 +110,7 @@ pub static TUNINGS: &[Tuning] = &[
         name: "processor-serial-kernels",
         effect: TuningEffect::SerialKernels,
         devices: "processors, with any driver",
-        reason: "a workgroup has no more than one core in any case, and barriers take long to compile",
+        reason: "a workgroup has no more than one core in any case, and prefix sums take long to compile",
         applies: |device| device.device_type == PhysicalDeviceType::CPU,
     },
     Tuning {

@@ -136,12 +136,12 @@ fn pipelines_are_created_when_they_are_needed() {
         // Many or large draws of one topology have one of their own.
         let list = PrimitiveTopology::LineList;
         for (draws, more) in [
-            ([(strip, 2000), (points, 2000)], 0),
-            ([(points, 2000); 2], 1),
-            ([(points, 2000); 2], 0),
-            ([(list, 2000), (points, 2000)], 0),
-            ([(strip, 2000); 2], 1),
-            ([(strip, 1000); 2], 0),
+            ([(strip, 4000), (points, 4000)], 0),
+            ([(points, 4000); 2], 1),
+            ([(points, 4000); 2], 0),
+            ([(list, 4000), (points, 4000)], 0),
+            ([(strip, 4000); 2], 1),
+            ([(strip, 2000); 2], 0),
         ] {
             assert_eq!(record_draws(&draws, &pipeline).unwrap().captures, 1);
             assert_eq!(created(), more, "{draws:?}");
@@ -153,7 +153,7 @@ fn pipelines_are_created_when_they_are_needed() {
             pipeline.prepare(ctx, &[fans], no_cache).unwrap();
             assert_eq!(created(), more);
         }
-        assert_eq!(record_draws(&[(fan, 1000); 2], &pipeline).unwrap().captures, 1);
+        assert_eq!(record_draws(&[(fan, 2000); 2], &pipeline).unwrap().captures, 1);
         assert_eq!(created(), 0);
 
         // Draws with primitive restart have pipelines of their own, and the others have those of

@@ -128,15 +128,13 @@ fn other_drivers_have_what_they_report() {
         device_id: 0,
         device_type: PhysicalDeviceType::CPU,
     };
-    let of_llvmpipe = [
-        "llvmpipe-short-loops",
-        "llvmpipe-narrow-accesses",
-        "llvmpipe-int64-accesses",
-        "llvmpipe-shared-draws",
-        "llvmpipe-small-batched-workgroups",
-    ];
+    let of_llvmpipe =
+        ["llvmpipe-short-loops", "llvmpipe-narrow-accesses", "llvmpipe-int64-accesses"];
+    let of_old = ["llvmpipe-shared-draws"];
     let of_processors = ["processor-no-staging", "processor-serial-kernels"];
-    assert_eq!(active(lavapipe), [&of_llvmpipe[..], &of_processors].concat());
+    assert_eq!(active(lavapipe), [&of_llvmpipe[..], &of_old, &of_processors].concat());
+    let newer = DeviceIdentity { driver_version: 25 << 22, ..lavapipe };
+    assert_eq!(active(newer), [&of_llvmpipe[..], &of_processors].concat());
     let swiftshader = DeviceIdentity {
         driver_id: DriverId::GOOGLE_SWIFTSHADER,
         vendor_id: 0x1ae0,

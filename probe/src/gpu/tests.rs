@@ -382,11 +382,9 @@ fn pipelines_are_refused_before_vulkan_is_called() {
          describe"
     );
     let sizes = WorkgroupSizes::all(64);
-    for (workgroup_sizes, draws) in [
-        (sizes.others(512), ""),
-        (sizes.batched(512), " for several draws"),
-        (sizes.restarted(512), " for draws with primitive restart"),
-    ] {
+    for (workgroup_sizes, draws) in
+        [(sizes.others(512), ""), (sizes.restarted(512), " for draws with primitive restart")]
+    {
         let large = changed(&|compute| compute.workgroup_sizes = workgroup_sizes);
         assert_eq!(
             error(&desc(&gpu, &large, &input)),

@@ -75,10 +75,9 @@ impl Key {
     }
 
     pub(in crate::runtime) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
-        match (self.source, self.restart) {
-            (_, true) => sizes.restarted,
-            (Source::Listed, false) => sizes.batched,
-            (Source::Pushed | Source::General | Source::Fused, false) => sizes.others,
+        match self.restart {
+            true => sizes.restarted,
+            false => sizes.others,
         }
     }
 }

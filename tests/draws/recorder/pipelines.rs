@@ -94,19 +94,16 @@ impl Variant {
         let topology = if specialize { state.topology } else { PrimitiveTopology::PointList };
         // What a workgroup stages: nothing, all that it captures, or in many rounds.
         let ways = if specialize { 2 } else { 4 };
-        let (others, restarted, batched, staging) = match program.seed / 10 % ways {
-            0 => (32, 32, 32, 0),
-            1 => (32, 64, 8, 4096),
-            2 => (7, 4, 5, 4096),
-            _ => (32, 8, 64, 500),
+        let (others, restarted, staging) = match program.seed / 10 % ways {
+            0 => (32, 32, 0),
+            1 => (8, 64, 4096),
+            2 => (7, 4, 4096),
+            _ => (64, 8, 500),
         };
         Self {
             state: State { topology, ..state },
             specialize,
-            workgroup_sizes: WorkgroupSizes::default()
-                .batched(batched)
-                .restarted(restarted)
-                .others(others),
+            workgroup_sizes: WorkgroupSizes::default().restarted(restarted).others(others),
             staging,
         }
     }
