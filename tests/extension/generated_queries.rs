@@ -8,7 +8,6 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::program::Program;
 use crate::common::bare::BareInstance;
-use crate::common::skip::{Why, skip};
 use crate::common::{self, attachment, discard, layer};
 
 /// A vertex shader that neither captures nor reads anything.
@@ -201,7 +200,7 @@ impl Machine {
             has.primitives_generated_query_with_rasterizer_discard,
         ];
         if counts != [vk::TRUE; 2] {
-            skip(Why::Expected("the device lacks queries of generated primitives"));
+            layer::skip_without("queries of generated primitives", layer::counts_generated());
             return None;
         }
         let mut xfb =
