@@ -14,7 +14,7 @@ use vkxfb::internal::{DescriptorPlace, HeapInterface};
 use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
-    Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
+    Context, ErrorKind, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
@@ -91,10 +91,21 @@ impl PipelineError {
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
             Self::Identifier => Some(vk::Result::PIPELINE_COMPILE_REQUIRED),
-            Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
-            _ => None,
+            _ => self.runtime().and_then(RuntimeError::vk_result),
         };
         result.unwrap_or(vk::Result::ERROR_UNKNOWN)
+    }
+
+    /// Whether memory ran out. What the program asked for is possible otherwise.
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        self.runtime().is_some_and(|error| error.kind() == ErrorKind::OutOfMemory)
+    }
+
+    const fn runtime(&self) -> Option<&RuntimeError> {
+        match self {
+            Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => Some(error),
+            _ => None,
+        }
     }
 }
 

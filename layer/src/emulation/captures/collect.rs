@@ -396,7 +396,8 @@ impl Captures {
         }
     }
 
-    /// Captures a draw. If that fails, recording of the command buffer fails.
+    /// Captures a draw. If that fails, recording of the command buffer fails, unless the draw is only counted, and the
+    /// layer cannot count it. Without memory it fails in any case, because the program can do something about that.
     ///
     /// # Safety
     /// The contract of [`draw`](Self::draw).
@@ -407,9 +408,13 @@ impl Captures {
     ) -> Forward {
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.capture_draw(record) } {
-            match self.active.as_ref().is_some_and(|active| active.only_counts) {
-                true => tracing::error!("a draw is not counted: {error}"),
-                false => self.refuse("a draw", error),
+            let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
+            if captures || error.is_out_of_memory() {
+                self.refuse("a draw", error);
+            } else {
+                tracing::error!("a draw is not counted: {error}");
+                // Some of what has changed is not bound yet, and the next draw of the capture may be possible.
+                (self.state.changed, self.variant) = (Changed::ALL, None);
             }
         }
         match self.discards() {
@@ -442,12 +447,11 @@ impl Captures {
         &mut self,
         record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Result<(), PipelineError> {
-        let found = self.find_pipeline();
+        self.find_pipeline()?;
         self.begin_counting();
         if self.active.is_none() {
             return Ok(());
         }
-        found?;
         if self.active.as_ref().is_some_and(|active| active.is_of_topology) {
             // SAFETY: the caller's contract.
             return unsafe { self.count_draw(record) };
