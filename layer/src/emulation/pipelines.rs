@@ -109,6 +109,25 @@ impl PipelineError {
     }
 }
 
+/// Returns what was made for captured draws, or for draws that are only counted if `captures` is false. `None` if that is
+/// not possible for the latter: what is only counted must not fail, so the reason is logged. Without memory it fails, too.
+///
+/// # Errors
+/// That of `made`.
+pub(super) fn unless_only_counted<T>(
+    what: &str,
+    captures: bool,
+    made: Result<T, PipelineError>,
+) -> Result<Option<T>, PipelineError> {
+    match made {
+        Err(error) if !captures && !error.is_out_of_memory() => {
+            tracing::warn!("the primitives of {what} are not counted: {error}");
+            Ok(None)
+        }
+        made => made.map(Some),
+    }
+}
+
 /// Whether each state is dynamic, which means that commands set it, not the pipeline.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Dynamic {
@@ -833,5 +852,27 @@ unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
         provoking_vertex: has(vk::DynamicState::PROVOKING_VERTEX_MODE_EXT),
         patch_control_points: has(vk::DynamicState::PATCH_CONTROL_POINTS_EXT),
         domain_origin: has(vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_memory_matters_for_what_is_only_counted() {
+        let memory = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        let vulkan =
+            |result| PipelineError::Runtime(RuntimeError::Vulkan { call: "vkCreate", result });
+        let made = |captures, error| unless_only_counted::<()>("a pipeline", captures, Err(error));
+        for error in [|| PipelineError::Module, || PipelineError::Identifier] {
+            assert!(matches!(made(false, error()), Ok(None)));
+            assert!(made(true, error()).is_err());
+        }
+        assert!(matches!(made(false, vulkan(vk::Result::ERROR_UNKNOWN)), Ok(None)));
+        for captures in [false, true] {
+            assert_eq!(made(captures, vulkan(memory)).map_err(|error| error.result()), Err(memory));
+            assert!(matches!(unless_only_counted("a pipeline", captures, Ok(1)), Ok(Some(1))));
+        }
     }
 }
