@@ -175,6 +175,25 @@ fn a_feature_that_is_not_reported_cannot_be_enabled() {
     }
 }
 
+/// Instances of Vulkan 1.1 are ones of 1.2 below the layer, which hides what programs have not requested. If the driver has
+/// no instances of 1.2, they are of 1.1, and nothing is hidden.
+#[test]
+fn an_instance_is_of_1_1_if_there_is_none_of_1_2() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if survey().is_none() {
+        return skip(Why::Missing("no device"));
+    }
+    chain::fail(u64::MAX, vk::Result::SUCCESS);
+    for (refused, has_command) in
+        [(0, Ok(false)), (vk::API_VERSION_1_2, Ok(true)), (vk::API_VERSION_1_1, Ok(false))]
+    {
+        chain::refuse(refused);
+        let created = program::has_command_of_1_2();
+        chain::refuse(0);
+        assert_eq!(created, has_command, "{refused:#x}");
+    }
+}
+
 /// If the driver's own extension is partial, the layer's description says what it lacks, and
 /// settings make the layer replace it.
 #[test]

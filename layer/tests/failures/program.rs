@@ -173,6 +173,28 @@ pub fn creates_a_device(validates: bool, chain: *const c_void) -> Result<(), vk:
     called.0
 }
 
+/// Creates an instance of Vulkan 1.1. Returns whether it has a command of Vulkan 1.2.
+pub fn has_command_of_1_2() -> Result<bool, vk::Result> {
+    let entry = chain::entry();
+    let app = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
+    let (flags, extensions) = chain::portability();
+    let info = vk::InstanceCreateInfo::default()
+        .flags(flags)
+        .application_info(&app)
+        .enabled_extension_names(&extensions);
+    chain::with_instance_link(info.p_next, |p_next| {
+        let info = vk::InstanceCreateInfo { p_next, ..info };
+        // SAFETY: the instance is live until it is destroyed.
+        unsafe {
+            let instance = entry.create_instance(&info, None)?;
+            let command = c"vkResetQueryPool".as_ptr();
+            let found = entry.get_instance_proc_addr(instance.handle(), command);
+            instance.destroy_instance(None);
+            Ok(found.is_some())
+        }
+    })
+}
+
 /// Returns how the layer describes itself as a tool for the first device. `setting` is set to true.
 pub fn describes(setting: Option<&'static CStr>) -> String {
     let entry = chain::entry();
