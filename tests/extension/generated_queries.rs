@@ -2,7 +2,7 @@
 //! all of them where the driver lacks the extension: of draws that capture and of those that do not, of several pipelines,
 //! in one pass and across passes, with several views, and in secondary command buffers; and what results say when.
 
-use ash::{ext, vk};
+use ash::{ext, khr, vk};
 use vk::PrimitiveTopology as Topology;
 use vkxfb::topology::PrimitiveTopology;
 
@@ -173,6 +173,7 @@ struct Machine {
     /// Whether geometry shaders, and tessellation, may be in passes with several views.
     has_stages_of_views: [bool; 2],
     has_host_reset: bool,
+    has_libraries: bool,
     layout: vk::PipelineLayout,
     modules: [(vk::ShaderStageFlags, Vec<u32>); 5],
     target: vk::Buffer,
@@ -235,8 +236,16 @@ impl Machine {
             .push_next(&mut generated)
             .push_next(&mut multiview)
             .push_next(&mut host_reset);
-        let names = [ext::transform_feedback::NAME, ext::primitives_generated_query::NAME];
-        let names = names.map(std::ffi::CStr::as_ptr);
+        let libraries = [khr::pipeline_library::NAME, ext::graphics_pipeline_library::NAME];
+        let has_libraries = instance.lacks(&libraries).is_none();
+        let mut linked = vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT::default()
+            .graphics_pipeline_library(true);
+        let mut names = vec![ext::transform_feedback::NAME, ext::primitives_generated_query::NAME];
+        if has_libraries {
+            features = features.push_next(&mut linked);
+            names.extend(libraries);
+        }
+        let names: Vec<_> = names.into_iter().map(std::ffi::CStr::as_ptr).collect();
         let mut program = Program::on(instance.into_device(&mut features, &names));
         use vk::{BufferUsageFlags as Usage, ShaderStageFlags as Stage};
         let (target, _) = program.buffer(64, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
@@ -269,6 +278,7 @@ impl Machine {
                 views.multiview_tessellation_shader == vk::TRUE,
             ],
             has_host_reset: resets.host_query_reset == vk::TRUE,
+            has_libraries,
             layout,
             modules: [
                 module(Stage::VERTEX, "vert", PLAIN),
@@ -298,6 +308,53 @@ impl Machine {
     unsafe fn pipeline(&self, draw: &Draw, discards: bool) -> vk::Pipeline {
         // SAFETY: the caller's contract.
         unsafe { self.pipeline_in(Default::default(), draw, discards) }
+    }
+
+    /// Creates a pipeline that rasterizes, linked of libraries. It is the first one, and the others are the libraries.
+    ///
+    /// # Safety
+    /// The caller destroys all of them.
+    unsafe fn linked(&self, draw: &Draw) -> Vec<vk::Pipeline> {
+        use vk::GraphicsPipelineLibraryFlagsEXT as Part;
+        let raw = &self.program.raw;
+        let cache = vk::PipelineCache::null();
+        let depth = vk::PipelineDepthStencilStateCreateInfo::default();
+        let blend = vk::PipelineColorBlendStateCreateInfo::default();
+        let samples = vk::PipelineMultisampleStateCreateInfo::default()
+            .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        // The validation layer of Debian 12 crashes in draws of one without the parts behind rasterization.
+        let parts = [
+            Part::VERTEX_INPUT_INTERFACE,
+            Part::PRE_RASTERIZATION_SHADERS,
+            Part::FRAGMENT_SHADER | Part::FRAGMENT_OUTPUT_INTERFACE,
+        ];
+        // SAFETY: the structures are valid.
+        unsafe {
+            let libraries = parts.map(|part| {
+                let is_before = !part.contains(Part::FRAGMENT_SHADER);
+                let mut rendering = vk::PipelineRenderingCreateInfo::default();
+                let mut part = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part);
+                let info = vk::GraphicsPipelineCreateInfo::default()
+                    .flags(vk::PipelineCreateFlags::LIBRARY_KHR)
+                    .push_next(&mut part)
+                    .push_next(&mut rendering);
+                if is_before {
+                    return self.pipeline_in(info, draw, false);
+                }
+                let info = info
+                    .depth_stencil_state(&depth)
+                    .color_blend_state(&blend)
+                    .multisample_state(&samples)
+                    .layout(self.layout);
+                raw.create_graphics_pipelines(cache, &[info], None).unwrap()[0]
+            });
+            let mut linked = vk::PipelineLibraryCreateInfoKHR::default().libraries(&libraries);
+            let info = vk::GraphicsPipelineCreateInfo::default()
+                .layout(self.layout)
+                .push_next(&mut linked);
+            let made = raw.create_graphics_pipelines(cache, &[info], None).unwrap();
+            [made, libraries.to_vec()].concat()
+        }
     }
 
     /// As [`pipeline`](Self::pipeline), with the subpass or the chain of `info`.
@@ -496,7 +553,14 @@ fn draws_are_counted() {
         vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
     );
     let mut wrong = Vec::new();
-    for discards in [true, false] {
+    for (discards, is_linked) in [(true, false), (false, false), (false, true)] {
+        if is_linked && !machine.has_libraries {
+            continue;
+        }
+        // Of linked pipelines, too, the validation layer of Debian 12 asks for a tessellation state.
+        let is_taken = |draw: &Draw| !is_linked || draw.stages != Stages::Tessellation;
+        let programs: Vec<_> =
+            programs.iter().filter(|draws| draws.iter().all(is_taken)).cloned().collect();
         for place in PLACES {
             let count = programs.len() as u32;
             let info = vk::QueryPoolCreateInfo::default()
@@ -505,9 +569,19 @@ fn draws_are_counted() {
             // SAFETY: everything is of the device, and the submission is waited for.
             let found = unsafe {
                 let pool = raw.create_query_pool(&info, None).unwrap();
-                let pipeline = |draw: &Draw| (machine.pipeline(draw, discards), *draw);
-                let drawn: Vec<Vec<_>> =
-                    programs.iter().map(|draws| draws.iter().map(pipeline).collect()).collect();
+                let mut libraries = Vec::new();
+                let mut pipeline = |draw: &Draw| {
+                    if !is_linked {
+                        return (machine.pipeline(draw, discards), *draw);
+                    }
+                    let made = machine.linked(draw);
+                    libraries.extend_from_slice(&made[1..]);
+                    (made[0], *draw)
+                };
+                let drawn: Vec<Vec<_>> = programs
+                    .iter()
+                    .map(|draws| draws.iter().map(&mut pipeline).collect())
+                    .collect();
                 machine.program.submit(writes, |cmd| {
                     raw.cmd_reset_query_pool(cmd, pool, 0, count);
                     for (query, draws) in drawn.iter().enumerate() {
@@ -517,8 +591,8 @@ fn draws_are_counted() {
                 let mut found = vec![0_u64; programs.len()];
                 let flags = vk::QueryResultFlags::TYPE_64;
                 raw.get_query_pool_results(pool, 0, &mut found, flags).unwrap();
-                let made = drawn.into_iter().flatten();
-                made.for_each(|(pipeline, _)| raw.destroy_pipeline(pipeline, None));
+                let made = drawn.into_iter().flatten().map(|(pipeline, _)| pipeline);
+                made.chain(libraries).for_each(|pipeline| raw.destroy_pipeline(pipeline, None));
                 raw.destroy_query_pool(pool, None);
                 let flags = vk::CommandPoolResetFlags::empty();
                 raw.reset_command_pool(machine.secondaries, flags).unwrap();
@@ -527,7 +601,8 @@ fn draws_are_counted() {
             for (draws, found) in programs.iter().zip(found) {
                 let expected = draws.iter().map(Draw::primitives).sum::<u64>();
                 if found != expected {
-                    let what = format!("{place:?}, discards: {discards}, {draws:?}");
+                    let made = format!("discards: {discards}, linked: {is_linked}");
+                    let what = format!("{place:?}, {made}, {draws:?}");
                     wrong.push(format!("{found}, not {expected}: {what}"));
                 }
             }
@@ -850,7 +925,8 @@ fn draws_are_counted_on_the_layer() {
     run_where_the_layer_counts(draws_are_counted);
 }
 
-fn run_where_the_layer_counts<T: Fn()>(test: T) {
+/// Runs a test on the layer, where that counts all generated primitives.
+pub fn run_where_the_layer_counts<T: Fn()>(test: T) {
     let counts = [layer::COUNTS_GENERATED];
     let Some(said) = layer::run_on_it(test, &counts) else { return };
     assert!(said.contains("is for tests"), "built without the layer's switches: {said}");
