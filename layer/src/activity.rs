@@ -34,8 +34,11 @@ pub(crate) enum Cause {
 pub(crate) enum Reason {
     /// The driver has the extension, and reports the feature `transformFeedback`.
     DriverHasIt(Lacks),
-    /// The device lacks a capability without which captures are impossible, or would make programs fail that work without
-    /// them. The text names it.
+    /// The driver has the extension, as above. A setting asks to replace it, which is impossible for the reason that the
+    /// text tells, so programs keep what the driver has.
+    Irreplaceable(String),
+    /// The driver does not have the extension, and the device lacks a capability without which captures are impossible, or
+    /// would make programs fail that work without them. The text names it.
     Incapable(String),
     /// The driver failed to report its capabilities.
     Unknown(vk::Result),
@@ -89,6 +92,9 @@ impl fmt::Display for Activity {
             Self::Dormant(Reason::DriverHasIt(lacks)) => {
                 write!(f, "dormant: {DRIVER_HAS_IT}{lacks}")
             }
+            Self::Dormant(Reason::Irreplaceable(missing)) => {
+                write!(f, "dormant: {DRIVER_HAS_IT}, which cannot be replaced: {missing}")
+            }
             Self::Dormant(Reason::Incapable(missing)) => write!(f, "dormant: {missing}"),
             Self::Dormant(Reason::Unknown(result)) => {
                 write!(f, "dormant: the driver's extensions cannot be listed ({result})")
@@ -111,7 +117,8 @@ impl Activity {
             Err(RuntimeError::Vulkan { result, .. }) => Reason::Unknown(result),
             Err(error) => match lists_it() {
                 Ok(true) if !settings.force_enable => Reason::DriverHasIt(Lacks::default()),
-                Ok(_) => Reason::Incapable(error.to_string()),
+                Ok(true) => Reason::Irreplaceable(error.to_string()),
+                Ok(false) => Reason::Incapable(error.to_string()),
                 Err(result) => Reason::Unknown(result),
             },
         };
@@ -125,6 +132,7 @@ impl Activity {
     /// layer's.
     pub(crate) fn of(mut capabilities: Capabilities, settings: &Settings) -> Self {
         let lacks = capabilities.transform_feedback.as_ref().map(Lacks::of);
+        let has_it = lacks.is_some();
         let cause = match lacks {
             lacks if settings.force_enable => Cause::Forced(lacks.unwrap_or_default()),
             None => Cause::Missing,
@@ -149,10 +157,9 @@ impl Activity {
             ),
             Err(unavailable) => unavailable.reasons.join("; "),
         };
-        Self::Dormant(match cause {
-            // What the driver's extension lacks cannot be replaced, so programs keep what it has.
-            Cause::Partial(lacks) => Reason::DriverHasIt(lacks),
-            Cause::Missing | Cause::Forced(_) => Reason::Incapable(missing),
+        Self::Dormant(match has_it {
+            true => Reason::Irreplaceable(missing),
+            false => Reason::Incapable(missing),
         })
     }
 }

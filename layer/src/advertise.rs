@@ -95,7 +95,7 @@ fn shown(
                 extension.extension_name(name).ok()
             }));
         }
-        Activity::Dormant(Reason::DriverHasIt(_)) => {}
+        Activity::Dormant(Reason::DriverHasIt(_) | Reason::Irreplaceable(_)) => {}
         // The driver does not have the extension here. If it is listed, the loader took it from the layer's manifest,
         // so it is removed.
         Activity::Dormant(_) => keep(&|name| name != NAME),

@@ -12,6 +12,7 @@ use vkxfb::internal::BoundHeaps;
 use self::recorded::Of;
 pub(crate) use self::recorded::{Recorded, UnobservedRoute};
 use crate::emulation::captures::{Captures, Hoisted};
+use crate::translate::passes::RenderPasses;
 use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Functions, WithheldCommands};
 
@@ -160,13 +161,17 @@ fn unknown() {
 }
 
 /// Begins recording: drops everything that was recorded before. For a secondary command buffer, `info` contains the
-/// state that it inherits.
+/// state that it inherits. `passes` are the render passes of the device. `None` if transform feedback is not emulated.
 ///
 /// # Safety
 /// The contract of [`with`], and `info` is valid. For a secondary command buffer, its `pInheritanceInfo` is valid, too.
-pub(crate) unsafe fn reset(handle: vk::CommandBuffer, info: &vk::CommandBufferBeginInfo<'_>) {
+pub(crate) unsafe fn reset(
+    handle: vk::CommandBuffer,
+    info: &vk::CommandBufferBeginInfo<'_>,
+    passes: Option<&RenderPasses>,
+) {
     // SAFETY: the caller's contract.
-    unsafe { with(handle, |found| found.begin(info)) };
+    unsafe { with(handle, |found| found.begin(info, passes)) };
 }
 
 /// Resets a command buffer. If `releases` is true, the layer frees the memory that it keeps for the

@@ -227,7 +227,7 @@ unsafe fn check_extensions(
             };
             wishes.extensions.iter().find(|name| !is_shown(name)).copied()
         }
-        Activity::Dormant(Reason::DriverHasIt(_)) => None,
+        Activity::Dormant(Reason::DriverHasIt(_) | Reason::Irreplaceable(_)) => None,
         // The driver failed to report its capabilities, so it is not known whether the layer is
         // active.
         Activity::Dormant(Reason::Unknown(result)) if wishes.has_extension() => {

@@ -194,17 +194,17 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
     guard("vkGetInstanceProcAddr", None, || {
         // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
+        if data.as_ref().is_some_and(|data| data.versions.hide(command)) {
+            return None;
+        }
         match Hook::find(command) {
             // `data` is `None` if the instance is null or is still being created. The hook is
             // returned then, too: the loader asks with an instance that is still being created, and
             // layers above, such as Mesa's overlay and MangoHud, ask for `vkCreateDevice` with a
             // null instance.
             Some(hook) => data.is_none_or(|data| (hook.is_there)(&data)).then_some(hook.function),
-            None => {
-                let data = data.filter(|data| !data.versions.hide(command))?;
-                // SAFETY: Vulkan's contract, which is the caller's.
-                unsafe { (data.get_instance_proc_addr)(instance, name) }
-            }
+            // SAFETY: Vulkan's contract, which is the caller's.
+            None => unsafe { (data?.get_instance_proc_addr)(instance, name) },
         }
     })
 }

@@ -264,9 +264,20 @@ unsafe fn create(
         .map(|application| application.api_version)
         .filter(|version| *version != 0)
         .unwrap_or(vk::API_VERSION_1_0);
-    let versions = Versions::new(api_version);
+    let mut versions = Versions::new(api_version);
     // SAFETY: the caller's contract.
-    unsafe { create_below(create_info, versions, allocator, instance, &mut own) }?;
+    let mut call =
+        |versions| unsafe { create_below(create_info, versions, allocator, instance, &mut own) };
+    match call(versions) {
+        // Vulkan does not allow that for a newer version. Where it happens all the same, the program gets what it would
+        // get without the layer.
+        Err(error) if versions.are_different() => {
+            tracing::warn!("no instance of Vulkan {} below: {error}", Version(versions.below));
+            versions = Versions::same(api_version);
+            call(versions)?;
+        }
+        result => result?,
+    }
     // SAFETY: the instance was created, so its handle has a key.
     let (data, key) = unsafe {
         let data = InstanceData::new(*instance, own.link(), versions, settings);

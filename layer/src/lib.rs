@@ -29,7 +29,8 @@
 //!    name and versions; [`interface`] has the structures that the loader and its layers exchange;
 //!    `log` has the log; `system` has functions that differ between operating systems; `next` fetches
 //!    functions of the layer or driver below; `chain` walks `pNext` chains; `settings` reads the user's
-//!    settings; `versions` decides which version of Vulkan is asked for below; `test_switches` is not in shipped builds. None of these modules uses an instance.
+//!    settings; `versions` decides which version of Vulkan is asked for below; `test_switches` is not
+//!    in shipped builds. None of these modules uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
 //!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or

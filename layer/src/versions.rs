@@ -32,6 +32,11 @@ impl Versions {
         Self { requested, below }
     }
 
+    /// Returns the versions of an instance for which the program's version is requested below, too.
+    pub(crate) const fn same(requested: u32) -> Self {
+        Self { requested, below: requested }
+    }
+
     /// Whether the layer or driver below is asked for a newer version than the program requests.
     pub(crate) const fn are_different(self) -> bool {
         self.below != self.requested

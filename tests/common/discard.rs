@@ -42,7 +42,8 @@ pub unsafe fn of_shaders(
 }
 
 /// Creates a pipeline with what `info` has. Without a vertex input state it reads no vertex buffers, without an input
-/// assembly state it draws points, and without a render pass it is for dynamic rendering.
+/// assembly state it draws points, and without a render pass it is for dynamic rendering, of no attachments and a single
+/// view unless the chain begins with something else.
 ///
 /// # Safety
 /// What `info` has is valid, and of the device.
@@ -68,7 +69,10 @@ pub unsafe fn create(
     if info.p_rasterization_state.is_null() {
         info = info.rasterization_state(&rasterization);
     }
-    if info.render_pass == vk::RenderPass::null() {
+    // SAFETY: the caller's contract: the chain is valid.
+    let first = unsafe { info.p_next.cast::<vk::BaseInStructure<'_>>().as_ref() };
+    let is_rendering = |next: &vk::BaseInStructure<'_>| next.s_type == rendering.s_type;
+    if info.render_pass == vk::RenderPass::null() && !first.is_some_and(is_rendering) {
         info = info.push_next(&mut rendering);
     }
     // SAFETY: the caller's contract.

@@ -10,12 +10,25 @@ use super::skip::{Why, skip};
 const VALIDATION: &str = "VK_LAYER_KHRONOS_validation";
 const NAME: &str = "VK_LAYER_VKXFB_transform_feedback";
 
+/// The variable that makes the layer active on any device that can capture.
+const FORCE_ENABLE: &str = "VKXFB_FORCE_ENABLE";
+
 /// What a test says that is skipped because of the device.
 const LACKS: &str = "skipped: the device lacks";
 
 /// Whether this test runs with the layer.
 pub fn is_there() -> bool {
     std::env::var("VK_INSTANCE_LAYERS").is_ok_and(|layers| layers.contains(NAME))
+}
+
+/// Skips a test because the device lacks something. If the layer is there and `gives` it, the test fails.
+pub fn skip_without(what: &str, gives: bool) {
+    // By descriptors the layer is dormant on devices with four sets, such as SwiftShader's, unless it is forced.
+    let is_forced = std::env::var_os(FORCE_ENABLE).is_some_and(|value| value == "1");
+    let may_be_dormant = std::env::var_os("VKXFB_DESCRIPTORS").is_some() && !is_forced;
+    let gives = gives && is_there() && !may_be_dormant;
+    assert!(!gives, "the layer is there, and the device lacks {what}");
+    skip(Why::Expected(format!("the device lacks {what}")));
 }
 
 /// A variable with which the layer counts all generated primitives, as where the driver has no queries of them.
@@ -75,12 +88,12 @@ fn run<T: Fn()>(test: T, paths: &[&Path], variables: &[(&str, &str)]) -> Option<
     let paths = paths.iter().copied().chain([directory.path()]);
     let paths = std::env::join_paths(paths).unwrap();
     // Where the driver lacks the extension, `.ci/swiftshader` leaves it to the layer whether it is active.
-    let force = std::env::var_os("VKXFB_FORCE_ENABLE").unwrap_or_else(|| "1".into());
+    let force = std::env::var_os(FORCE_ENABLE).unwrap_or_else(|| "1".into());
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", super::name_of(test), "--nocapture"])
         .env("VK_ADD_LAYER_PATH", paths)
         .env("VK_INSTANCE_LAYERS", NAME)
-        .env("VKXFB_FORCE_ENABLE", force)
+        .env(FORCE_ENABLE, force)
         .env("VKXFB_LOG", "vkxfb_layer=warn,vkxfb_layer::device=info")
         .envs(variables.iter().copied())
         .output()

@@ -39,8 +39,8 @@ const OVERWRITES: &str = "#version 450
     }";
 
 const VERTICES: usize = 64;
-/// The number of dwords that can be captured to each of two areas, which are aligned as any device may ask. A draw that takes its count from a counter draws at
-/// most as many vertices.
+/// The number of dwords that can be captured to each of two areas, which are aligned as any device may ask. A draw that
+/// takes its count from a counter draws at most as many vertices.
 const SIZE: usize = 64;
 const COUNTERS: usize = 2;
 /// The most steps of a program.

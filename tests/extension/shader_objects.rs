@@ -1,12 +1,13 @@
 //! Captures by shader objects (`VK_EXT_shader_object`), natively and on the Vulkan layer: linked and
-//! unlinked shaders, those of binary code, and a compute shader that is bound before a capture.
+//! unlinked shaders, those of binary code, and a compute shader that is bound before a capture; and draws of them that
+//! queries count.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 
 use ash::{ext, vk};
 
-use super::pipeline_batches;
 use super::program::Program;
+use super::{generated_queries, pipeline_batches};
 use crate::common::{self, attachment, layer};
 
 const VERTEX: &str = "#version 450
@@ -379,11 +380,18 @@ const STAGES: [vk::ShaderStageFlags; 5] = [
 
 impl Objects {
     fn open() -> Option<Self> {
+        Self::open_with(&[], std::ptr::null_mut())
+    }
+
+    /// With more extensions, and a chain with their features.
+    fn open_with(more: &[&CStr], chain: *mut c_void) -> Option<Self> {
         let mut feature = vk::PhysicalDeviceShaderObjectFeaturesEXT::default().shader_object(true);
         let mut dynamic = vk::PhysicalDeviceVertexInputDynamicStateFeaturesEXT::default()
             .vertex_input_dynamic_state(true);
+        dynamic.p_next = chain;
         feature.p_next = (&raw mut dynamic).cast();
         let extensions = [ext::shader_object::NAME, ext::vertex_input_dynamic_state::NAME];
+        let extensions = [&extensions, more].concat();
         let mut program = Program::newer(&extensions, (&raw mut feature).cast())?;
         let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
         let (target, captured) = program.buffer(RECORDS, usage);
@@ -732,4 +740,72 @@ fn shader_objects_capture() {
 #[test]
 fn shader_objects_capture_on_the_layer() {
     layer::run_on_it(shader_objects_capture, &[]);
+}
+
+/// A query of generated primitives counts draws of shader objects while transform feedback is not active, with and without a
+/// geometry shader, whether or not they have outputs that are captured.
+#[test]
+fn shader_objects_are_counted() {
+    let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
+        .primitives_generated_query(true)
+        .primitives_generated_query_with_rasterizer_discard(true);
+    let chain = (&raw mut generated).cast();
+    let extensions = [ext::primitives_generated_query::NAME];
+    let Some(objects) = Objects::open_with(&extensions, chain) else { return };
+    let raw = &objects.program.raw;
+    let shaders = Shaders { functions: &objects.functions, set_layouts: &[] };
+    let (spirv, none) = (vk::ShaderCodeTypeEXT::SPIRV, vk::ShaderCreateFlagsEXT::empty());
+    use vk::ShaderStageFlags as Stage;
+    let compiled = [
+        ("vert", common::CAPTURES.to_owned()),
+        ("geom", geometry(false)),
+        ("geom", geometry(true)),
+    ];
+    let compiled =
+        compiled.map(|(stage, source)| bytes(&common::compile_stage(stage, &source, &[])));
+    // SAFETY: every handle is of the device, and in use only until a submission is done.
+    unsafe {
+        let instance = objects.program.instance();
+        let physical = instance.enumerate_physical_devices().unwrap()[0];
+        let core = instance.get_physical_device_features(physical);
+        let has_geometry = core.geometry_shader == vk::TRUE;
+        let next = if has_geometry { Stage::GEOMETRY } else { Stage::empty() };
+        let mut codes: Vec<Code<'_>> = vec![(Stage::VERTEX, next, spirv, &compiled[0])];
+        if has_geometry {
+            let geometry = compiled[1..].iter();
+            codes.extend(geometry.map(|code| (Stage::GEOMETRY, Stage::empty(), spirv, &code[..])));
+        }
+        let created = shaders.create(&codes, none).unwrap();
+        let count = codes.len() as u32;
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::PRIMITIVES_GENERATED_EXT)
+            .query_count(count);
+        let pool = raw.create_query_pool(&info, None).unwrap();
+        let writes = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+        objects.program.submit(writes, |cmd| raw.cmd_reset_query_pool(cmd, pool, 0, count));
+        let (result, _) = objects.submit(|cmd| {
+            for query in 0..count {
+                let mut bound = vec![(Stage::VERTEX, created[0])];
+                if query > 0 {
+                    bound.push((Stage::GEOMETRY, created[query as usize]));
+                }
+                objects.bind(cmd, &bound);
+                raw.cmd_begin_query(cmd, pool, query, Default::default());
+                raw.cmd_draw(cmd, 4, 2 + query, 0, 0);
+                raw.cmd_end_query(cmd, pool, query);
+            }
+        });
+        assert_eq!(result, vk::Result::SUCCESS);
+        let mut found = vec![0_u64; count as usize];
+        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        raw.get_query_pool_results(pool, 0, &mut found, flags).unwrap();
+        assert_eq!(found, [8, 12, 16][..count as usize]);
+        raw.destroy_query_pool(pool, None);
+        created.into_iter().for_each(|shader| objects.functions.destroy_shader(shader, None));
+    }
+}
+
+#[test]
+fn shader_objects_are_counted_on_the_layer() {
+    generated_queries::run_where_the_layer_counts(shader_objects_are_counted);
 }

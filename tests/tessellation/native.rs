@@ -92,7 +92,9 @@ impl Native {
             .extended_dynamic_state2_patch_control_points(has_points);
         let mut state3 = vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT::default()
             .extended_dynamic_state3_tessellation_domain_origin(has_origin);
-        if core.tessellation_shader == vk::FALSE || xfb.transform_feedback == vk::FALSE {
+        let has_xfb = xfb.transform_feedback == vk::TRUE;
+        assert!(has_xfb || !layer::is_there(), "the layer is there, and gives nothing");
+        if core.tessellation_shader == vk::FALSE || !has_xfb {
             return Err("the device lacks tessellation shaders or transform feedback");
         }
         let mut xfb =

@@ -28,6 +28,7 @@ fn every_activity_is_told_in_a_line() {
         Activity::of(partial(), &settings(false, true)),
         Activity::of(incapable, &settings(false, false)),
         Activity::of(capabilities(), &Settings { descriptors: true, ..settings(false, false) }),
+        Activity::of(partial(), &Settings { descriptors: true, ..settings(false, true) }),
         Activity::Dormant(Reason::DriverHasIt(Lacks::default())),
         Activity::Dormant(Reason::Unknown(vk::Result::ERROR_INITIALIZATION_FAILED)),
     ] {
@@ -62,6 +63,11 @@ fn it_is_active_where_it_is_missing_and_can_be() {
     capabilities.transform_feedback = Some(driver_support());
     let dormant = of(&capabilities, false);
     assert!(matches!(dormant, Activity::Dormant(Reason::DriverHasIt(_))));
+    // Programs keep the driver's extension, which the layer cannot replace.
+    let Activity::Dormant(Reason::Irreplaceable(missing)) = of(&capabilities, true) else {
+        panic!("the driver's is lost")
+    };
+    assert!(missing.contains("bufferDeviceAddress"), "{missing}");
 }
 
 /// If a driver's extension is partial, the text says so, and the setting `replace_partial` makes
@@ -121,7 +127,10 @@ fn programs_keep_their_sets() {
     capabilities.limits.max_descriptor_sets = 5;
     assert!(is_active(&capabilities, &by_descriptors(false)));
 
-    let is_the_drivers = |activity| matches!(activity, Activity::Dormant(Reason::DriverHasIt(_)));
-    assert!(is_the_drivers(Activity::of(partial(), &by_descriptors(false))));
-    assert!(!is_the_drivers(Activity::of(partial(), &settings(false, true))));
+    let partial_by_descriptors = Activity::of(partial(), &by_descriptors(false));
+    assert!(matches!(&partial_by_descriptors, Activity::Dormant(Reason::Irreplaceable(_))));
+    // It says why the setting `replace_partial` has no effect.
+    let text = partial_by_descriptors.to_string();
+    assert!(text.contains("maxBoundDescriptorSets"), "{text}");
+    assert!(matches!(Activity::of(partial(), &settings(false, true)), Activity::Active(..)));
 }

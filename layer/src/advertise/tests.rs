@@ -92,6 +92,8 @@ fn a_dormant_layer_shows_what_the_driver_has() {
     let shown =
         super::shown(listed(&ALL), &Activity::of(capabilities, &Settings::default()), false);
     assert_eq!(names(&shown), ALL[..11]);
+    let irreplaceable = Activity::Dormant(Reason::Irreplaceable(String::new()));
+    assert_eq!(names(&super::shown(listed(&ALL), &irreplaceable, false)), ALL[..11]);
     let incapable = Activity::Dormant(Reason::Incapable(String::new()));
     let shown = super::shown(listed(&ALL), &incapable, false);
     assert_eq!(names(&shown), ALL[1..11]);

@@ -10,6 +10,8 @@ use crate::emulation::Emulation;
 use crate::emulation::captures::{Captures, Hoisted};
 use crate::emulation::descriptor_heaps;
 use crate::guard::guard;
+use crate::translate::Subpass;
+use crate::translate::passes::RenderPasses;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
 pub(crate) struct Recorded {
@@ -79,11 +81,16 @@ impl Recorded {
         }
     }
 
-    /// Begins recording: drops the captures and the stored commands of the previous recording.
+    /// Begins recording: drops the captures and the stored commands of the previous recording. `passes` are the render
+    /// passes of the device. `None` if transform feedback is not emulated.
     ///
     /// # Safety
     /// `info` is valid. For a secondary command buffer, its `pInheritanceInfo` is valid, too.
-    pub(super) unsafe fn begin(&mut self, info: &vk::CommandBufferBeginInfo<'_>) {
+    pub(super) unsafe fn begin(
+        &mut self,
+        info: &vk::CommandBufferBeginInfo<'_>,
+        passes: Option<&RenderPasses>,
+    ) {
         // Primary command buffers ignore this flag and the pointer to the inheritance info, which
         // may have any value.
         let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
@@ -102,7 +109,10 @@ impl Recorded {
             // SAFETY: the caller's contract.
             let heaps =
                 inherited.and_then(|inherited| unsafe { descriptor_heaps::inherited(inherited) });
-            captures.reset(self.continues, is_counted, heaps);
+            let subpass = inherited.filter(|_| self.continues).zip(passes);
+            // SAFETY: the caller's contract.
+            let subpass = subpass.map(|(info, passes)| unsafe { Subpass::inherited(passes, info) });
+            captures.reset(self.continues.then(|| subpass.unwrap_or_default()), is_counted, heaps);
         }
         self.forget();
     }
@@ -436,7 +446,7 @@ impl Recorded {
 
     pub(super) fn reset(&mut self, releases: bool) {
         if let Some(captures) = &mut self.captures {
-            captures.reset(false, false, None);
+            captures.reset(None, false, None);
             if releases {
                 captures.release();
             }

@@ -24,6 +24,7 @@ use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
 use super::pipelines::PipelineError;
 use super::state::{BUFFERS, Left, State};
+use crate::translate::Subpass;
 
 /// The initial size of the arena of a command buffer: 16 KiB for upload, 16 KiB for scratch, and 8
 /// descriptor sets.
@@ -128,6 +129,8 @@ pub(crate) struct Captures {
     /// Whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, whose commands are
     /// all inside of a pass.
     continues: bool,
+    /// The subpass in which commands are recorded, while they are inside of a pass.
+    subpass: Subpass,
     failed: Option<vk::Result>,
     /// The variant (the compute pipeline that replaces the bound graphics pipeline) with which the last draw was
     /// captured. It is out of date while `state.changed.variant` is true. `None` before the first captured draw, and
@@ -166,6 +169,7 @@ impl Captures {
             command_count: 0,
             pass: None,
             continues: false,
+            subpass: Subpass::default(),
             failed: None,
             variant: None,
             vertex_buffers: Vec::new(),
@@ -182,11 +186,12 @@ impl Captures {
 
     /// Prepares for a new recording. The device must have finished executing the previous one.
     ///
-    /// `continues` says whether this is a secondary command buffer with `RENDER_PASS_CONTINUE`, and `is_counted`
-    /// whether it inherits an active query of the driver. `inherited_heaps` are the descriptor heaps that it inherits.
+    /// `continues` is the subpass in which this is executed, if it is a secondary command buffer with
+    /// `RENDER_PASS_CONTINUE`. `is_counted` says whether it inherits an active query of the driver. `inherited_heaps` are
+    /// the descriptor heaps that it inherits.
     pub(crate) fn reset(
         &mut self,
-        continues: bool,
+        continues: Option<Subpass>,
         is_counted: bool,
         inherited_heaps: Option<BoundHeaps>,
     ) {
@@ -200,7 +205,8 @@ impl Captures {
         self.failed = None;
         self.variant = None;
         self.pass = None;
-        self.continues = continues;
+        self.continues = continues.is_some();
+        self.subpass = continues.unwrap_or_default();
         if let Some(capture) = self.active.take().and_then(|active| active.capture) {
             self.keep(capture);
         }
@@ -278,6 +284,17 @@ impl Captures {
 
     fn is_inside(&self) -> bool {
         self.continues || self.pass.is_some()
+    }
+
+    /// `vkCmdNextSubpass`
+    pub(crate) const fn next_subpass(&mut self) {
+        self.subpass.advance();
+    }
+
+    /// The number of views for which the driver executes a draw that is recorded now, and of queries that a query which
+    /// begins now takes.
+    fn views(&self) -> u32 {
+        if self.is_inside() { self.subpass.views() } else { 1 }
     }
 
     /// Calls `call` with the arena of the command buffer and the allocator, so that the arena can

@@ -8,9 +8,10 @@ use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::runtime::RuntimeError;
 
 use super::Emulation;
+use super::layouts::PipelineLayout;
 use super::pipelines::{
     CAPTURED_STAGES, CapturedStages, InputPart, Parts, Pipeline, PipelineError, Resources,
-    ShaderPart, StagePart,
+    ShaderPart, StagePart, unless_only_counted,
 };
 use super::shader_modules::{ShaderModule, Stripped};
 use crate::chain::copy::Chain;
@@ -197,10 +198,39 @@ pub(super) unsafe fn capturing(
         if is_library {
             return Ok(Own::Library(parts));
         }
+        let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
+        let captures = stages.is_none_or(|stages| stages.captures);
+        let made = prepared(emulation, info, &parts, layout(), cache);
+        let made = unless_only_counted(A_PIPELINE, captures, made)?.flatten();
+        Ok(made.map_or(Own::Nothing, |pipeline| Own::Pipeline(Arc::new(pipeline))))
+    }
+}
+
+/// What the log calls a pipeline whose primitives are not counted.
+const A_PIPELINE: &str = "a pipeline";
+
+/// Makes the pipeline of these parts, and [prepares](Pipeline::prepare) it. `None` if its draws are neither captured nor
+/// counted.
+///
+/// # Errors
+/// The draws can be neither captured nor counted in the way that is needed.
+///
+/// # Safety
+/// The contract of [`capturing`].
+unsafe fn prepared(
+    emulation: &Emulation,
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+    parts: &Parts,
+    layout: Option<Arc<PipelineLayout>>,
+    cache: vk::PipelineCache,
+) -> Result<Option<Pipeline>, PipelineError> {
+    let objects = emulation.objects();
+    // SAFETY: the caller's contract.
+    unsafe {
         // If the program forbids compilation during creation, the variant is only created when the
         // first draw is captured.
-        let compiles = !flags_of(info).contains(FAIL_ON_COMPILE);
         let flags = flags_of(info);
+        let compiles = !flags.contains(FAIL_ON_COMPILE);
         let resources = if flags.contains(DESCRIPTOR_HEAP) {
             Resources::Heaps(emulation.heaps.as_ref().ok_or(PipelineError::NoHeaps)?)
         } else if flags.contains(DESCRIPTOR_BUFFER) {
@@ -208,35 +238,24 @@ pub(super) unsafe fn capturing(
         } else {
             Resources::Sets
         };
-        let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
-        let is_counted = stages.is_some_and(|stages| !stages.captures);
         let made = Pipeline::new(
             emulation.context(),
-            &parts,
-            layout(),
+            parts,
+            layout,
             emulation.default_attributes.as_ref(),
             resources,
-        );
-        let made = match made {
-            // The shader has no transform feedback, so its variant would only count primitives. The
-            // failure is therefore logged, and the pipeline is created without that count.
-            Err(error) if is_counted => {
-                tracing::warn!("the primitives of a pipeline are not counted: {error}");
-                None
-            }
-            made => made?,
-        };
-        match made {
-            Some(pipeline) if pipeline.prepare(cache, compiles)? => {
-                let effects = pipeline.repeated_effects()?;
-                // A variant that only counts primitives does not run the shader's stores a second time. An atomic operation runs again only if the shader uses its result.
-                if pipeline.captures() || effects.atomic_results {
-                    objects.repeat_effects(effects, pipeline.entry_point());
-                }
-                Ok(Own::Pipeline(Arc::new(pipeline)))
-            }
-            _ => Ok(Own::Nothing),
+        )?;
+        let Some(pipeline) = made else { return Ok(None) };
+        if !pipeline.prepare(cache, compiles)? {
+            return Ok(None);
         }
+        let effects = pipeline.repeated_effects()?;
+        // A variant that only counts primitives does not run the shader's stores a second time. An atomic operation runs
+        // again only if the shader uses its result.
+        if pipeline.captures() || effects.atomic_results {
+            objects.repeat_effects(effects, pipeline.entry_point());
+        }
+        Ok(Some(pipeline))
     }
 }
 
@@ -299,8 +318,8 @@ fn stage_of<'a>(
 
 /// Returns the stages that a capture runs, which are all stages before rasterization. `None` if the last of these
 /// stages has no transform feedback and is not counted by the layer, which counts those that emit to several vertex
-/// streams, and [maybe all](Emulation::count_generated). `None`, too, if it has no transform feedback and the layer does
-/// not know the module of an earlier stage.
+/// streams, and [maybe all](Emulation::count_generated). `None`, too, if it has no transform feedback and the stages cannot
+/// be run to count them.
 ///
 /// # Errors
 /// [`PipelineError::Module`], [`PipelineError::Identifier`], [`PipelineError::EntryPoint`], or an error if the value of
@@ -326,24 +345,17 @@ unsafe fn captured_stages(
             return Ok(None);
         }
         let captures = module.captures;
-        let captured = match StagePart::new(last, module.words) {
-            // What is only counted must not fail.
-            Err(error) if !captures => {
-                tracing::warn!("the primitives of a pipeline are not counted: {error}");
-                return Ok(None);
+        let made = || {
+            let captured = StagePart::new(last, module.words)?;
+            let mut before = Vec::new();
+            let earlier = [Some(vertex), control, evaluation].into_iter().flatten();
+            for stage in earlier.filter(|stage| stage.stage != last.stage) {
+                let module = module_of(emulation, stage)?.ok_or(PipelineError::Module)?;
+                before.push(StagePart::new(stage, module.words)?);
             }
-            made => made?,
+            Ok(CapturedStages { captured, before, captures, has_streams })
         };
-        let mut before = Vec::new();
-        let earlier = [Some(vertex), control, evaluation].into_iter().flatten();
-        for stage in earlier.filter(|stage| stage.stage != last.stage) {
-            let module = match module_of(emulation, stage)? {
-                None if !captures => return Ok(None),
-                module => module.ok_or(PipelineError::Module)?,
-            };
-            before.push(StagePart::new(stage, module.words)?);
-        }
-        Ok(Some(CapturedStages { captured, before, captures, has_streams }))
+        unless_only_counted(A_PIPELINE, captures, made())
     }
 }
 

@@ -14,7 +14,7 @@ use vkxfb::internal::{DescriptorPlace, HeapInterface};
 use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb::runtime::{
-    Context, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
+    Context, ErrorKind, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
@@ -91,10 +91,40 @@ impl PipelineError {
     pub(super) fn result(&self) -> vk::Result {
         let result = match self {
             Self::Identifier => Some(vk::Result::PIPELINE_COMPILE_REQUIRED),
-            Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => error.vk_result(),
-            _ => None,
+            _ => self.runtime().and_then(RuntimeError::vk_result),
         };
         result.unwrap_or(vk::Result::ERROR_UNKNOWN)
+    }
+
+    /// Whether memory ran out. What the program asked for is possible otherwise.
+    pub(super) fn is_out_of_memory(&self) -> bool {
+        self.runtime().is_some_and(|error| error.kind() == ErrorKind::OutOfMemory)
+    }
+
+    const fn runtime(&self) -> Option<&RuntimeError> {
+        match self {
+            Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Returns what was made for captured draws, or for draws that are only counted if `captures` is false. `None` if that is
+/// not possible for the latter: what is only counted must not fail, so the reason is logged. Without memory it fails, too.
+///
+/// # Errors
+/// That of `made`.
+pub(super) fn unless_only_counted<T>(
+    what: &str,
+    captures: bool,
+    made: Result<T, PipelineError>,
+) -> Result<Option<T>, PipelineError> {
+    match made {
+        Err(error) if !captures && !error.is_out_of_memory() => {
+            tracing::warn!("the primitives of {what} are not counted: {error}");
+            Ok(None)
+        }
+        made => made.map(Some),
     }
 }
 
@@ -822,5 +852,27 @@ unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
         provoking_vertex: has(vk::DynamicState::PROVOKING_VERTEX_MODE_EXT),
         patch_control_points: has(vk::DynamicState::PATCH_CONTROL_POINTS_EXT),
         domain_origin: has(vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_memory_matters_for_what_is_only_counted() {
+        let memory = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+        let vulkan =
+            |result| PipelineError::Runtime(RuntimeError::Vulkan { call: "vkCreate", result });
+        let made = |captures, error| unless_only_counted::<()>("a pipeline", captures, Err(error));
+        for error in [|| PipelineError::Module, || PipelineError::Identifier] {
+            assert!(matches!(made(false, error()), Ok(None)));
+            assert!(made(true, error()).is_err());
+        }
+        assert!(matches!(made(false, vulkan(vk::Result::ERROR_UNKNOWN)), Ok(None)));
+        for captures in [false, true] {
+            assert_eq!(made(captures, vulkan(memory)).map_err(|error| error.result()), Err(memory));
+            assert!(matches!(unless_only_counted("a pipeline", captures, Ok(1)), Ok(Some(1))));
+        }
     }
 }

@@ -54,13 +54,12 @@ impl Queries {
         self.pool.as_ref()
     }
 
-    /// Notes that a query begins for a vertex stream. Returns whether the layer emulates the query.
-    pub(super) fn begins(&self, query: u32, stream: u32) -> bool {
-        let own = self.shared.as_ref().and_then(|shared| shared.get(query as usize));
-        own.is_none_or(|own| {
-            own.store(stream != 0, Ordering::Relaxed);
-            stream != 0
-        })
+    /// Notes that `count` queries begin for a vertex stream: one for each view. Returns whether the layer emulates them.
+    pub(super) fn begins(&self, query: u32, count: u32, stream: u32) -> bool {
+        let Some(shared) = &self.shared else { return true };
+        let own = shared.iter().skip(query as usize).take(count as usize);
+        own.for_each(|own| own.store(stream != 0, Ordering::Relaxed));
+        stream != 0
     }
 
     /// Whether the layer emulates a query. In a pool that is [shared](Self::is_shared) with the driver, it does so if

@@ -11,6 +11,7 @@ use super::Emulation;
 use super::layouts::PipelineLayout;
 use super::pipelines::{
     CAPTURED_STAGES, CapturedStages, Parts, Pipeline, PipelineError, Resources, StagePart,
+    unless_only_counted,
 };
 use super::shader_modules::Stripped;
 use crate::chain::slice;
@@ -292,29 +293,24 @@ impl Emulation {
             captures: last.captures,
             has_streams: last.has_streams && bound.geometry != vk::ShaderEXT::null(),
         };
-        let resources = if last.has_heaps {
-            Resources::Heaps(self.heaps.as_ref().ok_or(PipelineError::NoHeaps)?)
-        } else if layout.sets.iter().any(|set| set.is_of_buffers()) {
-            // SAFETY: the device is live, and has layouts of descriptor buffers.
-            Resources::Buffers(unsafe { self.objects().empty_of_buffers(self.context().device()) }?)
-        } else {
-            Resources::Sets
+        let resources = || {
+            Ok(if last.has_heaps {
+                Resources::Heaps(self.heaps.as_ref().ok_or(PipelineError::NoHeaps)?)
+            } else if layout.sets.iter().any(|set| set.is_of_buffers()) {
+                // SAFETY: the device is live, and has layouts of descriptor buffers.
+                Resources::Buffers(unsafe {
+                    self.objects().empty_of_buffers(self.context().device())
+                }?)
+            } else {
+                Resources::Sets
+            })
         };
         let parts = Parts::of_shaders(stages);
-        let made = Pipeline::new(
-            self.context(),
-            &parts,
-            Some(layout),
-            self.default_attributes.as_ref(),
-            resources,
-        );
-        match made {
-            Err(error) if !last.captures => {
-                tracing::warn!("the primitives of shaders are not counted: {error}");
-                Ok(None)
-            }
-            made => made,
-        }
+        let made = resources().and_then(|resources| {
+            let (layout, defaults) = (Some(Arc::clone(&layout)), self.default_attributes.as_ref());
+            Pipeline::new(self.context(), &parts, layout, defaults, resources)
+        });
+        Ok(unless_only_counted("shaders", last.captures, made)?.flatten())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::emulation::queries::kind_of;
 use crate::emulation::shader_modules::Stripped;
 use crate::recording::Recording;
 use crate::translate::usages::usage_of_buffer;
-use crate::translate::{Arena, Kind, OUT_OF_MEMORY, passes, usages};
+use crate::translate::{Arena, Kind, OUT_OF_MEMORY, RenderPass, Views, passes, usages};
 
 hooks! {
     b"vkAllocateMemory" => allocate_memory as PFN_vkAllocateMemory,
@@ -107,14 +107,18 @@ creates! {
     create_render_pass "vkCreateRenderPass" RenderPassCreateInfo RenderPass
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
+            let views = Views::of_render_pass(info);
             let (info, barriers) = passes::render_pass(info, also_compute, arena);
-            (info, move |created| translation.render_passes.created(created, barriers))
+            let render_pass = RenderPass { barriers, views };
+            (info, move |created| translation.render_passes.created(created, render_pass))
         };
     create_render_pass2 "vkCreateRenderPass2" RenderPassCreateInfo2 RenderPass
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
+            let views = Views::of_render_pass2(info);
             let (info, barriers) = passes::render_pass2(info, also_compute, arena);
-            (info, move |created| translation.render_passes.created(created, barriers))
+            let render_pass = RenderPass { barriers, views };
+            (info, move |created| translation.render_passes.created(created, render_pass))
         };
 }
 

@@ -18,7 +18,7 @@ use crate::device::DeviceData;
 use crate::emulation::captures::Forward;
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
-use crate::translate::{CaptureBarriers, neutral};
+use crate::translate::{RenderPass, Views, neutral};
 
 /// The result of a closure that observes a command. It is converted to what the layer records in
 /// place of the command.
@@ -577,16 +577,22 @@ observed! {
         }
     };
     always begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
-    |c, cmd| c.begin_pass(cmd, capture_barriers(cmd, info));
+    |c, cmd| c.begin_pass(cmd, render_pass_of(cmd, info));
     always begin_render_pass2(
         info: *const vk::RenderPassBeginInfo<'static>,
         _begin: *const vk::SubpassBeginInfo<'static>,
-    ) |c, cmd| c.begin_pass(cmd, capture_barriers(cmd, info));
+    ) |c, cmd| c.begin_pass(cmd, render_pass_of(cmd, info));
     always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, cmd| {
         if let Some(info) = info.as_ref() {
-            c.begin_rendering(cmd, info.flags, neutral::rendering(info));
+            let views = Views::of_rendering(info.view_mask);
+            c.begin_rendering(cmd, info.flags, views, neutral::rendering(info));
         }
     };
+    always next_subpass(_contents: vk::SubpassContents) |c, _cmd| c.next_subpass();
+    always next_subpass2(
+        _begin: *const vk::SubpassBeginInfo<'static>,
+        _end: *const vk::SubpassEndInfo<'static>,
+    ) |c, _cmd| c.next_subpass();
 }
 
 unsafe extern "system" fn execute_commands(
@@ -619,25 +625,25 @@ unsafe extern "system" fn execute_commands(
     }
 }
 
-/// Returns the barriers that the render pass of a `vkCmdBeginRenderPass` requires for its captures.
+/// Returns what captures and queries need of the render pass of a `vkCmdBeginRenderPass`.
 ///
 /// # Safety
 /// The structure is valid, and its render pass belongs to the device of the command buffer.
-unsafe fn capture_barriers(
+unsafe fn render_pass_of(
     cmd: vk::CommandBuffer,
     info: *const vk::RenderPassBeginInfo<'_>,
-) -> CaptureBarriers {
+) -> RenderPass {
     // SAFETY: the caller's contract.
     unsafe {
         let device = DeviceData::of(cmd);
         let translation = device.as_ref().and_then(|device| device.translation());
         match (translation, info.as_ref()) {
             (Some(translation), Some(info)) => {
-                let barriers = translation.render_passes.barriers_of(info.render_pass);
-                let is_neutral = barriers.is_neutral && neutral::begins(info);
-                CaptureBarriers { is_neutral, ..barriers }
+                let mut found = translation.render_passes.get(info.render_pass);
+                found.barriers.is_neutral &= neutral::begins(info);
+                found
             }
-            _ => CaptureBarriers::default(),
+            _ => RenderPass::default(),
         }
     }
 }
@@ -719,6 +725,8 @@ hooks! {
     b"vkCmdEndQueryIndexedEXT" => end_query_indexed_ext,
     b"vkCmdEndTransformFeedbackEXT" => end_transform_feedback_ext,
     b"vkCmdExecuteCommands" => execute_commands,
+    b"vkCmdNextSubpass" => next_subpass,
+    b"vkCmdNextSubpass2" | b"vkCmdNextSubpass2KHR" => next_subpass2,
     b"vkCmdPushConstants" => push_constants,
     b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
     b"vkCmdPushDataEXT" => push_data_ext,

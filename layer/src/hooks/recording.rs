@@ -99,10 +99,11 @@ unsafe extern "system" fn begin(
 ) -> vk::Result {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        if let Some(info) = info.as_ref() {
-            reset(command_buffer, info);
-        }
         with_device("vkBeginCommandBuffer", FAILED, command_buffer, |device| {
+            if let Some(info) = info.as_ref() {
+                let passes = device.translation.as_ref().map(|known| &known.render_passes);
+                reset(command_buffer, info, passes);
+            }
             Some(device.next.begin_command_buffer?(command_buffer, info))
         })
     }

@@ -7,6 +7,7 @@
 //!   the barriers that have to be recorded outside of a render pass for its captures.
 //! * `neutral` finds passes that change nothing by themselves.
 //! * `usages` translates the create infos of buffers, memory and descriptor set layouts.
+//! * `views` finds how many views the subpasses of a pass have.
 //! * `memory` has the memory for translated structures. The layer never writes to the application's
 //!   structures.
 //!
@@ -20,17 +21,19 @@ pub(crate) mod neutral;
 pub(crate) mod passes;
 pub(crate) mod submits;
 pub(crate) mod usages;
+mod views;
 
 pub(crate) use self::kind::Kind;
 pub(crate) use self::memory::{Arena, OUT_OF_MEMORY};
 use self::passes::RenderPasses;
-pub(crate) use self::passes::{Barrier, CaptureBarriers};
+pub(crate) use self::passes::{Barrier, CaptureBarriers, RenderPass};
 pub(crate) use self::usages::Usages;
+pub(crate) use self::views::{Subpass, Views};
 
 /// The data of a device that the translation of arguments needs.
 pub(crate) struct Translation {
     pub(crate) usages: Usages,
-    /// The barriers that each render pass requires before and after captures.
+    /// The barriers that each render pass requires before and after captures, and its views.
     pub(crate) render_passes: RenderPasses,
 }
 

@@ -25,6 +25,7 @@ use super::kind::Kind;
 use super::masks::{Scope, Side};
 use super::memory::Arena;
 use super::neutral;
+use super::views::Views;
 use crate::chain::{all_of, slice};
 
 /// A global memory barrier outside of render passes. Its masks are valid on every device.
@@ -285,24 +286,36 @@ pub(crate) unsafe fn render_pass2<'a>(
     (vk::RenderPassCreateInfo2 { p_dependencies: translated.as_ptr(), ..*info }, barriers)
 }
 
-/// Maps each render pass that requires barriers for captures to these barriers. It also has the neutral ones.
+/// What captures and queries need of a render pass.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct RenderPass {
+    pub(crate) barriers: CaptureBarriers,
+    pub(crate) views: Views,
+}
+
+impl RenderPass {
+    fn is_default(&self) -> bool {
+        self.barriers == CaptureBarriers::default() && self.views.are_single()
+    }
+}
+
+/// Has the render passes that require barriers for captures, are neutral, or have subpasses with several views.
 #[derive(Debug, Default)]
-pub(crate) struct RenderPasses(RwLock<FxHashMap<vk::RenderPass, CaptureBarriers>>);
+pub(crate) struct RenderPasses(RwLock<FxHashMap<vk::RenderPass, RenderPass>>);
 
 impl RenderPasses {
-    /// Returns the barriers that a render pass requires for captures. They are empty if it requires
-    /// none.
-    pub(crate) fn barriers_of(&self, render_pass: vk::RenderPass) -> CaptureBarriers {
+    /// Returns what captures and queries need of a render pass.
+    pub(crate) fn get(&self, render_pass: vk::RenderPass) -> RenderPass {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        all.get(&render_pass).copied().unwrap_or_default()
+        all.get(&render_pass).cloned().unwrap_or_default()
     }
 
-    pub(crate) fn created(&self, render_pass: vk::RenderPass, barriers: CaptureBarriers) {
+    pub(crate) fn created(&self, handle: vk::RenderPass, render_pass: RenderPass) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // The barriers of an earlier render pass with the same handle may still be here.
-        match barriers == CaptureBarriers::default() {
-            true => all.remove(&render_pass),
-            false => all.insert(render_pass, barriers),
+        // An earlier render pass with the same handle may still be here.
+        match render_pass.is_default() {
+            true => all.remove(&handle),
+            false => all.insert(handle, render_pass),
         };
     }
 

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::transmute;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use ash::{Entry, StaticFn, vk};
@@ -264,6 +264,14 @@ pub fn be_partial(is_partial: bool) {
     PARTIAL.store(is_partial, Ordering::Relaxed);
 }
 
+/// The version of Vulkan of which the driver creates no instances.
+static REFUSED: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the driver create no instances of a version of Vulkan. 0 for none.
+pub fn refuse(version: u32) {
+    REFUSED.store(version, Ordering::Relaxed);
+}
+
 /// The driver's `vkGetPhysicalDeviceProperties2`.
 unsafe extern "system" fn get_properties2(
     physical_device: vk::PhysicalDevice,
@@ -329,6 +337,11 @@ unsafe extern "system" fn create_instance(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let mut info = *info;
+        let refused = REFUSED.load(Ordering::Relaxed);
+        let version = info.p_application_info.as_ref().map(|application| application.api_version);
+        if refused != 0 && version == Some(refused) {
+            return vk::Result::ERROR_INCOMPATIBLE_DRIVER;
+        }
         info.p_next = for_driver(info.p_next);
         let result = (DRIVER.fp_v1_0().create_instance)(&raw const info, callbacks, instance);
         if result == vk::Result::SUCCESS {

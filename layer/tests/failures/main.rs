@@ -33,11 +33,18 @@ static ONE: Mutex<()> = Mutex::new(());
 /// The number of panics, including those that are caught.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Compiles the program's shader. `None` if there is no GLSL compiler.
-fn compile() -> Option<Vec<u32>> {
+/// Compiles the program's shaders. `None` if there is no GLSL compiler.
+fn compile() -> Option<program::Shaders> {
+    Some(program::Shaders {
+        vertex: compile_stage("shader.vert", program::SHADER)?,
+        geometry: compile_stage("shader.geom", program::GEOMETRY)?,
+    })
+}
+
+fn compile_stage(file: &str, source: &str) -> Option<Vec<u32>> {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("shader.vert"), program::SHADER).unwrap();
-    let arguments = ["-V", "--target-env", "vulkan1.1", "shader.vert", "-o", "shader.spv"];
+    std::fs::write(directory.path().join(file), source).unwrap();
+    let arguments = ["-V", "--target-env", "vulkan1.1", file, "-o", "shader.spv"];
     let output =
         Command::new("glslangValidator").args(arguments).current_dir(directory.path()).output();
     let output = output.ok()?;
@@ -71,8 +78,8 @@ fn step() -> usize {
     if skip::is_full() { 1 } else { 5 }
 }
 
-fn run(words: &[u32], validates: bool, context: &str) -> program::Report {
-    checked(program::run(words, validates, true), context)
+fn run(shaders: &program::Shaders, validates: bool, context: &str) -> program::Report {
+    checked(program::run(shaders, validates, true), context)
 }
 
 fn checked(report: program::Report, context: &str) -> program::Report {
@@ -84,13 +91,14 @@ fn checked(report: program::Report, context: &str) -> program::Report {
     }
     let primitives = report.captured[0].len() as u64 / 4;
     assert_eq!(report.queries, [[primitives; 2]; 2], "{context}");
+    assert_eq!(report.generated, program::GENERATED, "{context}");
     report
 }
 
 #[test]
 fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (Some(words), Some(validates)) = (compile(), survey()) else {
+    let (Some(shaders), Some(validates)) = (compile(), survey()) else {
         return skip(Why::Missing("no device, or no compiler of GLSL"));
     };
     let hook = std::panic::take_hook();
@@ -99,7 +107,7 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
         hook(information);
     }));
     chain::fail(u64::MAX, vk::Result::SUCCESS);
-    let report = run(&words, validates, "nothing fails");
+    let report = run(&shaders, validates, "nothing fails");
     assert!(report.failures.is_empty(), "{:?}", report.failures);
     let calls = chain::calls();
     assert!(calls > 100, "{calls}");
@@ -107,7 +115,7 @@ fn a_call_that_fails_is_an_error_and_nothing_is_lost() {
         // Even and odd calls fail with different errors.
         chain::fail(call, MEMORY[(call % 2) as usize]);
         let context = format!("call {call} of {calls} fails");
-        let report = run(&words, validates, &context);
+        let report = run(&shaders, validates, &context);
         let failed = chain::failed().unwrap_or_else(|| panic!("{context}: it was not made"));
         // The program gets one error, from a command that it called. It may also get none, because
         // the allocator of captures may try a smaller block.
@@ -138,13 +146,13 @@ fn a_lost_device_ends_the_wait_for_a_query() {
 #[test]
 fn the_optimizer_can_be_switched_off() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let (Some(words), Some(validates)) = (compile(), survey()) else {
+    let (Some(shaders), Some(validates)) = (compile(), survey()) else {
         return skip(Why::Missing("no device, or no compiler of GLSL"));
     };
     chain::fail(u64::MAX, vk::Result::SUCCESS);
     let code = [true, true, false].map(|optimizes| {
         chain::take_code();
-        let report = program::run(&words, validates, optimizes);
+        let report = program::run(&shaders, validates, optimizes);
         assert!(checked(report, "nothing fails").failures.is_empty());
         chain::take_code()
     });
@@ -164,6 +172,25 @@ fn a_feature_that_is_not_reported_cannot_be_enabled() {
         let created = program::creates_a_device(validates, (&raw const features).cast());
         let refused = Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
         assert_eq!(created, if is_inherited { refused } else { Ok(()) });
+    }
+}
+
+/// Instances of Vulkan 1.1 are ones of 1.2 below the layer, which hides what programs have not requested. If the driver has
+/// no instances of 1.2, they are of 1.1, and nothing is hidden.
+#[test]
+fn an_instance_is_of_1_1_if_there_is_none_of_1_2() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if survey().is_none() {
+        return skip(Why::Missing("no device"));
+    }
+    chain::fail(u64::MAX, vk::Result::SUCCESS);
+    for (refused, has_command) in
+        [(0, Ok(false)), (vk::API_VERSION_1_2, Ok(true)), (vk::API_VERSION_1_1, Ok(false))]
+    {
+        chain::refuse(refused);
+        let created = program::has_command_of_1_2();
+        chain::refuse(0);
+        assert_eq!(created, has_command, "{refused:#x}");
     }
 }
 
@@ -198,10 +225,12 @@ fn a_call_that_fails_without_addresses_is_an_error_and_nothing_is_lost() {
     if compile().is_none() || survey().is_none() {
         return skip(Why::Missing("no device, or no compiler of GLSL"));
     }
-    // This needs another process, because all tests of a process have the same environment.
+    // This needs another process, because all tests of a process have the same environment. In it the layer counts
+    // primitives, too.
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_call_that_fails_is_an_error_and_nothing_is_lost"])
         .env("VKXFB_DESCRIPTORS", "1")
+        .env("VKXFB_HIDE_GENERATED_QUERIES", "1")
         .env("VKXFB_LOG", "vkxfb_layer::device=info")
         .output()
         .unwrap();

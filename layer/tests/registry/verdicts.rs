@@ -53,6 +53,8 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
             "vkCmdEndTransformFeedbackEXT",
             "vkCmdEndTransformFeedback2EXT",
             "vkCmdExecuteCommands",
+            "vkCmdNextSubpass",
+            "vkCmdNextSubpass2",
             "vkCmdPushConstants",
             "vkCmdPushConstants2",
             "vkCmdPushDataEXT",
@@ -111,10 +113,6 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
             "vkCmdEndRendering",
             "vkCmdEndRendering2KHR",
         ],
-    ),
-    (
-        "withheld with its pass: dependencies between subpasses are those of the render pass",
-        &["vkCmdNextSubpass", "vkCmdNextSubpass2"],
     ),
     (
         "it draws without vertices, which is never captured",

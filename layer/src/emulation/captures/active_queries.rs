@@ -23,6 +23,9 @@ pub(super) struct ActiveQuery {
     pub(super) queries: Arc<Queries>,
     pub(super) query: u32,
     pub(super) stream: u32,
+    /// The number of queries that it takes, from `query` on: one for each view of the subpass in which it has begun.
+    /// The first one has [the sum of all](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-multiview).
+    pub(super) count: u32,
     pub(super) kind: QueryKind,
     /// Whether the active capture adds to the query.
     pub(super) is_counted: bool,
@@ -46,7 +49,8 @@ impl Captures {
         stream: u32,
     ) -> Forward {
         let queries = self.emulation().objects().queries.get(pool);
-        match queries.filter(|queries| queries.begins(query, stream)) {
+        let views = self.views();
+        match queries.filter(|queries| queries.begins(query, views, stream)) {
             Some(queries) => {
                 // SAFETY: the caller's contract.
                 unsafe { self.begin_query(queries, query, stream) };
@@ -96,7 +100,8 @@ impl Captures {
     /// The contract of `vkCmdBeginQuery`.
     unsafe fn begin_query(&mut self, queries: Arc<Queries>, query: u32, stream: u32) {
         let Some(kind) = queries.pool().map(QueryPool::kind) else { return };
-        self.queries.push(ActiveQuery { queries, query, stream, kind, is_counted: false });
+        let count = self.views();
+        self.queries.push(ActiveQuery { queries, query, stream, count, kind, is_counted: false });
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.count() } {
             self.refuse("vkCmdBeginQuery", error);
@@ -119,7 +124,8 @@ impl Captures {
         // adds to already, or otherwise to the one that was begun last. Vulkan allows only one active query
         // (VUID-vkCmdBeginQuery-queryPool-01922), but wined3d begins several.
         for number in (0..self.queries.len()).rev() {
-            let ActiveQuery { queries, query, stream, kind, is_counted } = &self.queries[number];
+            let ActiveQuery { queries, query, stream, kind, is_counted, .. } =
+                &self.queries[number];
             // Transform feedback queries count only while transform feedback is active.
             let is_of_it = *kind == QueryKind::PrimitivesGenerated || !only_counts;
             let Some(pool) = queries.pool().filter(|_| is_of_it && !is_counted) else { continue };
@@ -172,8 +178,8 @@ impl Captures {
     }
 
     /// Ends a query: in the active capture, if that capture adds to the query, and otherwise by a capture without
-    /// draws, which is recorded outside of the pass. `found` is the query, or `None` if it was not begun in this
-    /// command buffer.
+    /// draws, which is recorded outside of the pass. The latter also ends the queries of other views, to which nothing is
+    /// added. `found` is the query, or `None` if it was not begun in this command buffer.
     ///
     /// # Safety
     /// The contract of [`end_query`](Self::end_query).
@@ -184,17 +190,26 @@ impl Captures {
         found: Option<ActiveQuery>,
     ) -> Result<(), RuntimeError> {
         let kind = pool.kind();
+        let mut ended = query..query.saturating_add(found.as_ref().map_or(1, |found| found.count));
+        // Vulkan requires that the pool has a query for each view. A pool that has fewer must not make recording fail.
+        ended.end = ended.end.min(pool.count()).max(query.saturating_add(1));
         if let Some(Active { capture: Some(capture), .. }) = &self.active
             && let Some(ActiveQuery { stream, is_counted: true, .. }) = found
         {
-            return lock(capture).recorder().end_query_indexed(kind, stream);
+            lock(capture).recorder().end_query_indexed(kind, stream)?;
+            ended.start += 1;
+        }
+        if ended.is_empty() {
+            return Ok(());
         }
         // All captures that add to the query come earlier in the list `hoisted`, or are recorded already. Beginning and
         // ending the query without a draw makes its result available after them.
         let end = |capture: &mut Capture| {
-            // SAFETY: the caller's contract.
-            unsafe { capture.recorder().begin_query(pool, query) }?;
-            capture.recorder().end_query(kind)
+            ended.clone().try_for_each(|query| {
+                // SAFETY: the caller's contract.
+                unsafe { capture.recorder().begin_query(pool, query) }?;
+                capture.recorder().end_query(kind)
+            })
         };
         if let Some(Hoisted::Ends(ends)) = self.hoisted.last()
             && end(&mut lock(ends)).is_ok()

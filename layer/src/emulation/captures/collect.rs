@@ -384,7 +384,7 @@ impl Captures {
     #[inline]
     pub(crate) unsafe fn draw(
         &mut self,
-        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+        record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
         if self.state.rasterization_stream != 0 {
             self.check_rasterization_stream();
@@ -396,20 +396,25 @@ impl Captures {
         }
     }
 
-    /// Captures a draw. If that fails, recording of the command buffer fails.
+    /// Captures a draw. If that fails, recording of the command buffer fails, unless the draw is only counted, and the
+    /// layer cannot count it. Without memory it fails in any case, because the program can do something about that.
     ///
     /// # Safety
     /// The contract of [`draw`](Self::draw).
     #[inline(never)]
     unsafe fn draw_captured(
         &mut self,
-        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+        record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.capture_draw(record) } {
-            match self.active.as_ref().is_some_and(|active| active.only_counts) {
-                true => tracing::error!("a draw is not counted: {error}"),
-                false => self.refuse("a draw", error),
+            let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
+            if captures || error.is_out_of_memory() {
+                self.refuse("a draw", error);
+            } else {
+                tracing::error!("a draw is not counted: {error}");
+                // Some of what has changed is not bound yet, and the next draw of the capture may be possible.
+                (self.state.changed, self.variant) = (Changed::ALL, None);
             }
         }
         match self.discards() {
@@ -440,14 +445,13 @@ impl Captures {
     /// The contract of [`draw`](Self::draw).
     unsafe fn capture_draw(
         &mut self,
-        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+        record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Result<(), PipelineError> {
-        let found = self.find_pipeline();
+        self.find_pipeline()?;
         self.begin_counting();
         if self.active.is_none() {
             return Ok(());
         }
-        found?;
         if self.active.as_ref().is_some_and(|active| active.is_of_topology) {
             // SAFETY: the caller's contract.
             return unsafe { self.count_draw(record) };
@@ -549,7 +553,8 @@ impl Captures {
             }
             recorder.set_patch_control_points(state.patch_control_points)?;
         }
-        Ok(record(&mut recorder, topology)?)
+        (0..self.executions()).try_for_each(|_| record(&mut recorder, topology))?;
+        Ok(())
     }
 
     /// Counts a draw whose primitives follow from its topology, in the active capture, which has no pipeline. Nothing is
@@ -559,7 +564,7 @@ impl Captures {
     /// The contract of [`draw`](Self::draw).
     unsafe fn count_draw(
         &mut self,
-        record: impl FnOnce(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
+        record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Result<(), PipelineError> {
         let Some(pipeline) = self.state.pipeline.clone() else { return Ok(()) };
         if self.active.as_ref().is_some_and(|active| active.capture.is_none()) {
@@ -595,12 +600,21 @@ impl Captures {
             false => pipeline.restart,
         })?;
         let topology = if dynamic.topology { state.topology } else { pipeline.topology };
-        record(&mut recorder, PrimitiveTopology::try_from(topology)?)?;
+        let topology = PrimitiveTopology::try_from(topology)?;
+        (0..self.executions()).try_for_each(|_| record(&mut recorder, topology))?;
         drop(recorder);
         drop(capture);
         let changed = &mut self.state.changed;
         (changed.index_buffer, changed.conditional_rendering) = (false, false);
         Ok(())
+    }
+
+    /// How often a draw is added to the active capture: once for each view if it is only counted. Transform feedback must
+    /// not be active in a subpass with several views
+    /// ([VUID-vkCmdBeginTransformFeedbackEXT-None-02373](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginTransformFeedbackEXT.html#VUID-vkCmdBeginTransformFeedbackEXT-None-02373)).
+    fn executions(&self) -> u32 {
+        let only_counts = self.active.as_ref().is_some_and(|active| active.only_counts);
+        if only_counts { self.views() } else { 1 }
     }
 
     /// Returns the bound index buffer, and the index that restarts primitives if it is not the usual one.

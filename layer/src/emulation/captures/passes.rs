@@ -11,7 +11,7 @@ use super::{Captures, Hoisted, ReadFrom, lock};
 use crate::emulation::descriptor_buffers;
 use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::Left;
-use crate::translate::{Barrier, CaptureBarriers, Kind};
+use crate::translate::{Barrier, CaptureBarriers, Kind, RenderPass, Subpass, Views};
 
 /// A render pass instance that is being recorded.
 #[derive(Default)]
@@ -51,12 +51,14 @@ pub(super) enum Placement {
 }
 
 impl Captures {
-    /// Begins a render pass instance. `barriers` are those that its render pass object requires for captures, which are
-    /// recorded before or after the pass.
+    /// Begins a render pass instance. Captures are recorded before or after it, with the barriers that its render pass
+    /// object requires.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
-    pub(crate) unsafe fn begin_pass(&mut self, cmd: vk::CommandBuffer, barriers: CaptureBarriers) {
+    pub(crate) unsafe fn begin_pass(&mut self, cmd: vk::CommandBuffer, render_pass: RenderPass) {
+        let RenderPass { barriers, views } = render_pass;
+        self.subpass = Subpass::first(views);
         let pass = Pass {
             placement: self.placement(barriers.orders_captures),
             barriers,
@@ -74,8 +76,10 @@ impl Captures {
         &mut self,
         cmd: vk::CommandBuffer,
         flags: vk::RenderingFlags,
+        views: Views,
         is_neutral: bool,
     ) {
+        self.subpass = Subpass::first(views);
         let resumes = flags.contains(vk::RenderingFlags::RESUMING);
         let suspends = flags.contains(vk::RenderingFlags::SUSPENDING);
         if let Some(pass) = self.pass.as_mut().filter(|_| resumes) {

@@ -392,15 +392,19 @@ fn submissions_and_creations() {
         assert_eq!(logged(), ["pass VERTEX_SHADER"]);
         let data = DeviceData::of(device).unwrap();
         let passes = &data.translation().unwrap().render_passes;
-        let after = passes.barriers_of(pass).after_pass;
+        let after = passes.get(pass).barriers.after_pass;
         assert_eq!((after.src_stages, after.dst_stages), (Stage::COMPUTE_SHADER, Stage::TRANSFER));
         let cmd = vk::CommandBuffer::null();
         after.record(Kind::AfterPass, driver::pipeline_barrier, cmd);
-        passes.barriers_of(pass).before.record(Kind::BeforeCaptures, driver::pipeline_barrier, cmd);
+        passes.get(pass).barriers.before.record(
+            Kind::BeforeCaptures,
+            driver::pipeline_barrier,
+            cmd,
+        );
         assert_eq!(logged(), ["barrier COMPUTE_SHADER -> TRANSFER [(, )]"]);
         let destroy: vk::PFN_vkDestroyRenderPass = call(objects::hook(c"vkDestroyRenderPass"));
         destroy(device, pass, none);
-        assert!(passes.barriers_of(pass).after_pass.is_empty());
+        assert!(passes.get(pass).barriers.after_pass.is_empty());
 
         let info = vk::BufferCreateInfo::default()
             .usage(vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT);

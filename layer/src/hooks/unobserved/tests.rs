@@ -587,7 +587,7 @@ fn commands_go_to_their_own_command_buffer() {
     issue(a, 0, 1);
     issue(b, 0, 2);
     assert_eq!(logged().len(), 1, "commands of another command buffer are not withheld");
-    unsafe { reset(a, &Default::default()) };
+    unsafe { reset(a, &Default::default(), None) };
     issue(a, 0, 3);
     assert_eq!(logged().len(), 1, "the pass was forgotten");
 
@@ -649,13 +649,13 @@ fn what_fails_is_told_at_the_end() {
         end_pass(cmd, 2);
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
         assert_eq!(logged(), Vec::<String>::new(), "no part of the pass is recorded");
-        reset(cmd, &Default::default());
+        reset(cmd, &Default::default(), None);
         with(cmd, |found| found.record(cmd, |_| panic!("told by the test")));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
 
         // The template was never created, so the layer does not know how many bytes to copy, and
         // recording fails.
-        reset(cmd, &Default::default());
+        reset(cmd, &Default::default(), None);
         begin_pass(cmd, 2);
         let push = hook!(
             c"vkCmdPushDescriptorSetWithTemplateKHR": PFN_vkCmdPushDescriptorSetWithTemplateKHR
