@@ -86,10 +86,8 @@ const PLACE_PROGRESS: u32 = 16u;
 // still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
-    let is_serial = kernel_width() == 1u;
-    // Not `local` itself, which compilers replace by 0 after the test below.
-    unknown_zero = select(0u, 4u * local, is_serial);
-    if is_serial && local != 0u {
+    set_unknown_zero(local);
+    if kernel_width() == 1u && local != 0u {
         return;
     }
     let parameters = load4_aligned(kernel.parameters);

@@ -11,6 +11,12 @@ var<immediate> kernel: Kernel;
 // to which this is added for one that differs between invocations.
 var<private> unknown_zero: u32;
 
+// Sets unknown_zero. In a kernel of a single invocation the others must return after this call: compilers replace `local`
+// itself by 0 from there on.
+fn set_unknown_zero(local: u32) {
+    unknown_zero = select(0u, 4u * local, kernel_width() == 1u);
+}
+
 const DIRECT: u32 = 0u;
 const INDIRECT: u32 = 1u;
 const BYTE_COUNT: u32 = 2u;

@@ -489,7 +489,7 @@ fn store_state(range: RestartRange, vertices: u32, workgroup: u32, end: u32, sta
     if workgroup >= end {
         return state;
     }
-    store2(range.table, 4u * state_entry(workgroup), vec2<u32>(state.primitives, state.open));
+    store2_aligned(range.table, 4u * state_entry(workgroup), vec2<u32>(state.primitives, state.open));
     return advance(range.topology, vertices, state, run);
 }
 

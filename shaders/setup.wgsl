@@ -86,8 +86,7 @@ var<workgroup> all_items: vec2<u32>;
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
-    // Not `local` itself, which compilers replace by 0 after the test below.
-    unknown_zero = select(0u, 4u * local, width == 1u);
+    set_unknown_zero(local);
     if width == 1u && local != 0u {
         return;
     }
