@@ -6,7 +6,7 @@
 //! every contestant. The work takes long enough that the overhead of a submission does not matter:
 //! one large dispatch, like a capture, if that is enough, or many on a fast device. The captures
 //! themselves are compared, too: llvmpipe (Mesa 26.2) takes plausible timestamps around dispatches, but
-//! draws only after the timestamps behind the draw. Timestamps are also compared whenever a
+//! takes the timestamp behind a draw before it draws. Timestamps are also compared whenever a
 //! measurement takes that long ([`is_believable`]).
 
 use std::time::Duration;
@@ -23,8 +23,8 @@ use super::sample::{Sample, SampleError, Tools};
 /// The minimum time by the host's clock of work for which the two clocks are compared.
 const LONG: Duration = Duration::from_millis(10);
 
-/// The minimum time by the host's clock of a capture for which the two clocks are compared: several times as long as what
-/// a submission takes.
+/// The minimum time by the host's clock of a capture for which the two clocks are compared. It is
+/// several times the time of a submission.
 const LONG_CAPTURE: Duration = Duration::from_millis(1);
 
 /// The number of vertices of the kernel at first, and the maximum, after which the kernel is

@@ -200,7 +200,8 @@ impl Capabilities {
     }
 
     /// Whether captures and kernels access pairs of dwords as 64-bit integers, which needs `shaderInt64`. Only llvmpipe
-    /// becomes faster by it (captures 1.2 to 1.5 times, and it compiles kernels 1.3 times as fast), so a [tuning](TuningEffect::Int64Accesses) enables it there only.
+    /// becomes faster by it (captures 1.2 to 1.5 times, and it compiles kernels 1.3 times as fast), so a
+    /// [tuning](TuningEffect::Int64Accesses) enables it there only.
     #[doc(hidden)]
     pub fn int64_accesses(&self) -> bool {
         self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)

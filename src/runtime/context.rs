@@ -414,6 +414,11 @@ impl Context {
         self.shared.max_serial_draws
     }
 
+    /// Whether the device gains from accesses to pairs of dwords as 64-bit integers, and the feature for it is enabled.
+    pub(super) fn int64_accesses(&self) -> bool {
+        self.enabled().shader_int64 && self.capabilities().int64_accesses()
+    }
+
     /// Whether shaders are [optimized](crate::lower::Lowered::specialized) before the driver compiles them.
     /// The default is true.
     pub(super) fn optimizes_shaders(&self) -> bool {

@@ -82,7 +82,7 @@ impl Kernels {
         let is_serial = ctx.max_serial_draws() > 0;
         let used: Vec<Kernel> = Kernel::ALL
             .into_iter()
-            .filter(|k| k.is_serial().is_none_or(|is| is == is_serial))
+            .filter(|kernel| kernel.is_serial().is_none_or(|serial| serial == is_serial))
             .collect();
         // SAFETY: the caller's contract.
         unsafe { self.prepare_each(ctx, &used, cache) }
@@ -172,7 +172,7 @@ impl Pipelines {
                 resources: ctx.resource_plan()?,
                 max_invocations: ctx.capabilities().limits.workgroup_invocations(),
                 byte_loads: ctx.enabled().byte_loads,
-                int64_accesses: ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses(),
+                int64_accesses: ctx.int64_accesses(),
             };
             let words = kernel::for_pipeline(kernel, &target, ctx.optimizes_shaders())
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;

@@ -146,9 +146,8 @@ impl PipelineSpecialization {
         }
         // llvmpipe executes both sides of a branch, so testing the alignment costs time. This time pays off only for
         // loads of pairs of dwords as 64-bit integers, because loads are slow on llvmpipe.
-        let has_pairs = ctx.enabled().shader_int64 && ctx.capabilities().int64_accesses();
         let loads = match wide {
-            WideAccesses::Narrow if has_pairs => WideAccesses::Tested,
+            WideAccesses::Narrow if ctx.int64_accesses() => WideAccesses::Tested,
             wide => wide,
         };
         constants.push(ids.wide_loads, loads as u32);
