@@ -48,11 +48,11 @@ fn control(code: &str) -> String {
 /// Lowers the shaders with this code of the control shader. Returns the lengths of the arrays of `Private` variables:
 /// for each variable the length of its type, and of the types within.
 fn lengths(code: &str) -> Vec<Vec<u32>> {
-    lengths_of(&common::compile_stage("tesc", &control(code), &[]))
+    lengths_of(&common::compile_stage("tesc", &control(code), &[]), StorageClass::Private)
 }
 
-/// The same for this control shader.
-fn lengths_of(control: &[u32]) -> Vec<Vec<u32>> {
+/// The same for variables in this storage class, with this control shader.
+fn lengths_of(control: &[u32], storage: StorageClass) -> Vec<Vec<u32>> {
     let vertex = common::compile(VERTEX, &[]);
     let evaluation = common::compile_stage("tese", EVALUATION, &[]);
     let (vertex, control) = (Shader::new(&vertex), Shader::new(control));
@@ -64,9 +64,8 @@ fn lengths_of(control: &[u32]) -> Vec<Vec<u32>> {
     common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
     let module = Module::parse(&lowered.words).unwrap();
     let declarations = Declarations::of(&module);
-    let variables = module
-        .section(Section::Declarations)
-        .filter(|i| i.is(Op::Variable) && i.operand(2) == StorageClass::Private as u32);
+    let all = module.section(Section::Declarations).chain(module.section(Section::Functions));
+    let variables = all.filter(|i| i.is(Op::Variable) && i.operand(2) == storage as u32);
     let pointees = variables.filter_map(|i| match declarations.ty(i.id(0)) {
         Some(Type::Pointer { pointee, .. }) => Some(*pointee),
         _ => None,
@@ -111,45 +110,86 @@ fn arrays_have_an_element_for_each_control_point_that_is_read() {
     assert_eq!(varyings(&whole), [32]);
 }
 
-#[test]
-fn copies_of_inputs_are_not_saved_at_barriers() {
-    let shader = |before: &str, behind: &str| {
-        lengths(&format!(
-            "vec4 copied[32][8] = given;
-            int me = gl_InvocationID;
-            {before}
-            passed[gl_InvocationID] = copied[me][number];
-            barrier();
-            if (me == 0) passed[gl_InvocationID] += passed[1] * copied[number][1];
-            {behind}"
-        ))
-    };
-    // For each of the three invocations an array of 32 control points would be saved.
-    let is_saved = |lengths: &Vec<u32>| lengths[..] == [3, 32, 8];
-    assert!(!shader("", "").iter().any(is_saved));
-    // What an invocation changes is its own.
-    assert!(shader("copied[me][2] = vec4(7.0);", "").iter().any(is_saved));
-    assert!(
-        shader("", "copied[me][2] = vec4(7.0); passed[gl_InvocationID] += copied[number][3];")
-            .iter()
-            .any(is_saved)
-    );
+/// What is in a control shader, and its own code.
+fn with_functions(functions: &str, code: &str) -> Vec<u32> {
+    let source = control(code).replace("void main()", &format!("{functions}\nvoid main()"));
+    common::compile_stage("tesc", &source, &[])
 }
 
-/// glslang makes a pointer for each access, optimizers one for equal accesses, also on both sides of a barrier.
+/// Whether a function of the lowered shader has a variable with the inputs of all 32 control points, or saves one for
+/// each of three invocations at a barrier.
+fn has_copy(control: &[u32]) -> bool {
+    let saved = lengths_of(control, StorageClass::Private);
+    let own = lengths_of(control, StorageClass::Function);
+    own.iter().any(|lengths| lengths[..] == [32, 8])
+        || saved.iter().any(|lengths| lengths[..] == [3, 32, 8])
+}
+
 #[test]
-fn copies_are_read_through_pointers_of_earlier_phases() {
-    let words = control(
-        "vec4 copied[32][8] = given;
-        passed[gl_InvocationID] = copied[1][2];
+fn inputs_are_read_in_place_of_copies() {
+    let whole = "vec4 copied[32][8] = given;";
+    let barrier = "int me = gl_InvocationID;
+        passed[gl_InvocationID] = copied[me][number];
         barrier();
-        passed[gl_InvocationID] += copied[1][2];
-        barrier();
-        passed[gl_InvocationID] *= copied[1][2] + copied[2][3];",
+        if (me == 0) passed[gl_InvocationID] += passed[1] * copied[number][1];";
+    assert!(!has_copy(&with_functions("", &format!("{whole} {barrier}"))));
+    // Each element by itself, in a structure, as DXC has it.
+    let elements: Vec<String> = (0..32).map(|i| format!("Point(given[{i}][2], 2)")).collect();
+    let elements = elements.join(", ");
+    let points = format!("Point points[32] = Point[]({elements});");
+    let sum = "points[number].at + points[gl_InvocationID].at * points[1].at.y";
+    let of_elements = format!("{points} passed[gl_InvocationID] = {sum};");
+    let words = with_functions("struct Point { vec4 at; int two; };", &of_elements);
+    let arrays = lengths_of(&words, StorageClass::Function);
+    assert!(!arrays.iter().any(|lengths| lengths[..] == [32]), "{arrays:?}");
+    // Passed to functions, which glslang copies for each call.
+    let functions = "vec4 last(vec4 all[32][8], int at) { return all[at][7] + all[2][3]; }
+        vec4 sum(int at, vec4 all[32][8]) { return last(all, at + 1) + all[at][1]; }";
+    let words = with_functions(functions, "passed[gl_InvocationID] = sum(number, given);");
+    assert!(!has_copy(&words));
+    let words = with_functions(
+        functions,
+        &format!("{whole} {barrier} passed[gl_InvocationID] *= sum(number, copied);"),
     );
-    let words = common::compile_stage("tesc", &words, &[]);
+    assert!(!has_copy(&words));
+    // glslang makes a pointer for each access, optimizers one for equal accesses, also on both sides of a barrier.
+    let words = with_functions(
+        "",
+        &format!(
+            "{whole}
+            passed[gl_InvocationID] = copied[1][2];
+            barrier();
+            passed[gl_InvocationID] += copied[1][2];
+            barrier();
+            passed[gl_InvocationID] *= copied[1][2] + copied[2][3];"
+        ),
+    );
     let merged = common::optimize(&words, &["--redundancy-elimination"]);
     assert!(merged.len() < words.len());
-    let is_saved = |lengths: &Vec<u32>| lengths[..] == [3, 32, 8];
-    assert!(!lengths_of(&merged).iter().any(is_saved));
+    assert!(!has_copy(&merged));
+}
+
+#[test]
+fn what_an_invocation_changes_is_its_own() {
+    let whole = "vec4 copied[32][8] = given;";
+    let read = "passed[gl_InvocationID] = copied[number][1];";
+    assert!(!has_copy(&with_functions("", &format!("{whole} {read}"))));
+    for changed in [
+        format!("{whole} copied[number][2] = vec4(7.0); {read}"),
+        format!("{whole} {read} barrier(); {read} copied[1] = copied[2]; {read}"),
+        // Two values.
+        format!(
+            "{whole} {read} copied = vec4[32][8](given[1], {}); {read}",
+            ["given[2]"; 31].join(", ")
+        ),
+        // No other index leads to these.
+        format!(
+            "vec4 copied[32][8] = vec4[32][8](given[1], {}); {read}",
+            ["given[2]"; 31].join(", ")
+        ),
+    ] {
+        assert!(has_copy(&with_functions("", &changed)), "{changed}");
+    }
+    let function = "void change(inout vec4 all[32][8]) { all[number][1].x += 1.0; }";
+    assert!(has_copy(&with_functions(function, &format!("{whole} change(copied); {read}"))));
 }

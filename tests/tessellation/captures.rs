@@ -1,6 +1,8 @@
 //! Random pipelines with tessellation, captured by compute and natively, against the model in `program.rs`.
 
+use spirv::{BuiltIn, Decoration, Op};
 use vkxfb::Shader;
+use vkxfb::internal::spirv::{Instruction, Module, Section};
 use vkxfb::internal::tessellator::Domain;
 use vkxfb::lower::compute::{self, DomainOrigin, WorkgroupSizes};
 use vkxfb::lower::{Backend, LowerError};
@@ -35,6 +37,29 @@ fn control(program: &Program) -> Vec<u32> {
     if program.optimized { optimize(&words, &["-O"]) } else { words }
 }
 
+/// The compiled evaluation shader.
+fn evaluation(program: &Program) -> Vec<u32> {
+    let words = compile_stage("tese", &program.evaluation(), &[]);
+    if !program.as_dxc {
+        return words;
+    }
+    let mut module = Module::parse(&words).unwrap();
+    let built_ins = [BuiltIn::TessCoord, BuiltIn::PrimitiveId, BuiltIn::PatchVertices];
+    let built_ins = built_ins.map(|which| which as u32);
+    let is_built_in = |i: &Instruction<'_>| {
+        i.is(Op::Decorate)
+            && i.operand(1) == Decoration::BuiltIn as u32
+            && built_ins.contains(&i.operand(2))
+    };
+    let ids: Vec<u32> =
+        module.section(Section::Annotations).filter(is_built_in).map(|i| i.operand(0)).collect();
+    assert!(!ids.is_empty());
+    for id in ids {
+        module.push(Section::Annotations, Op::Decorate, &[id, Decoration::Patch as u32]);
+    }
+    module.words()
+}
+
 fn lower(
     gpu: &TestDevice,
     program: &Program,
@@ -42,7 +67,7 @@ fn lower(
 ) -> Result<vkxfb::lower::Lowered, LowerError> {
     let vertex = compile(VERTEX, &[]);
     let control = control(program);
-    let evaluation = compile_stage("tese", &program.evaluation(), &[]);
+    let evaluation = evaluation(program);
     let geometry = program.geometry().map(|source| compile_stage("geom", &source, &[]));
     let (vertex, control) = (Shader::new(&vertex), Shader::new(&control));
     let evaluation = Shader::new(&evaluation);

@@ -25,6 +25,9 @@ pub struct Program {
     /// How many barriers the control shader has, and whether it is optimized.
     pub barriers: u32,
     pub optimized: bool,
+    /// Whether the control shader copies its inputs to structures first, and built-in inputs of the evaluation shader
+    /// have the decoration `Patch`, as DXC has both.
+    pub as_dxc: bool,
     /// Whether there is a geometry shader behind, and whether it emits lines; otherwise it emits points.
     pub geometry: Option<bool>,
     /// How many invocations the geometry shader has.
@@ -74,6 +77,7 @@ impl Program {
             discards: rng.percent(30),
             barriers: rng.pick(&[0, 0, 1, 2]),
             optimized: rng.percent(30),
+            as_dxc: rng.percent(30),
             geometry: rng.percent(40).then(|| rng.percent(60)),
             invocations: rng.range(1, 3),
         }
@@ -92,6 +96,15 @@ impl Program {
 
     pub fn control(&self) -> String {
         let Self { returned, most, discards, .. } = self;
+        let elements: Vec<String> = (0..32).map(|i| format!("Point(id[{i}], own[{i}])")).collect();
+        let (copies, id) = match self.as_dxc {
+            true => {
+                (format!("Point points[32] = Point[]({});", elements.join(", ")), "points[i].id")
+            }
+            false => (String::new(), "id[i]"),
+        };
+        let id = |index: &str| id.replace("[i]", &format!("[{index}]"));
+        let (id_i, id_me) = (id("i"), id("me % n"));
         // Behind barriers an invocation uses what it had before, and what others have written.
         let behind = [
             "point[gl_InvocationID].w += point[(me + 1u) % M].z + local[me % 3u] + global;",
@@ -114,6 +127,7 @@ impl Program {
             layout(location = 4) patch out uvec3 whole;
             layout(location = 5) patch out float rows[2];
             uint global = 3u;
+            struct Point {{ uvec2 id; uint own; }};
             {HASH}
             float level(uint number) {{
                 uint h = hash(hash(id[0].x * 31u + id[0].y) + number);
@@ -122,8 +136,9 @@ impl Program {
             }}
             void main() {{
                 uint n = uint(gl_PatchVerticesIn), me = uint(gl_InvocationID), sum = 0u;
-                for (uint i = 0u; i < n; i++) sum += id[i].x * (i + 1u) + id[i].y;
-                point[gl_InvocationID] = uvec4(id[me % n], me, gl_PrimitiveID);
+                {copies}
+                for (uint i = 0u; i < n; i++) sum += {id_i}.x * (i + 1u) + {id_i}.y;
+                point[gl_InvocationID] = uvec4({id_me}, me, gl_PrimitiveID);
                 if (me < n) point[gl_InvocationID].w += own[gl_InvocationID];
                 more[gl_InvocationID].sum = sum + me;
                 more[gl_InvocationID].pair = vec2(me, n);

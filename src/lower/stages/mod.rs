@@ -7,6 +7,7 @@
 //! the next, and [`emission`] replaces the instructions with which a geometry shader emits vertices
 //! by calls.
 
+mod copies;
 mod emission;
 mod followed;
 mod guard;
@@ -112,6 +113,7 @@ impl Stages {
         for (other, entry) in parts {
             later.push(merge(&mut module, &other, &entry)?);
         }
+        copies::read_inputs_in_place(&mut module);
         let parts: Vec<_> = later.iter().map(|entry| (&module, entry)).collect();
         let modes = LoweredGeometry::of_stages(&parts, options.domain_origin)?;
         let mut phases = None;

@@ -77,10 +77,14 @@ impl<'d> Interface<'d> {
     }
 }
 
-/// Whether a variable of a tessellation shader has one value per patch: it has the decoration
-/// `Patch`, or contains the tessellation levels.
+/// Whether a variable of a tessellation shader has one value per patch that the control shader writes: it has the
+/// decoration `Patch`, or contains the tessellation levels. DXC gives that decoration also to other built-ins, such as
+/// `TessCoord`, which each run of the evaluation shader gets anew.
 pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> bool {
-    let levels = [BuiltIn::TessLevelOuter as u32, BuiltIn::TessLevelInner as u32];
+    if let Some(which) = built_in(declarations, variable.id) {
+        let levels = [BuiltIn::TessLevelOuter as u32, BuiltIn::TessLevelInner as u32];
+        return levels.contains(&which);
+    }
     let of_members = || match declarations.ty(variable.pointee) {
         Some(Type::Struct { members }) => (0..members.len() as u32).any(|member| {
             let ty = variable.pointee;
@@ -88,9 +92,7 @@ pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> 
         }),
         _ => false,
     };
-    declarations.decoration(variable.id, Decoration::Patch).is_some()
-        || built_in(declarations, variable.id).is_some_and(|which| levels.contains(&which))
-        || of_members()
+    declarations.decoration(variable.id, Decoration::Patch).is_some() || of_members()
 }
 
 /// How the outputs of one stage are copied to the inputs of the next.

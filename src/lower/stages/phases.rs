@@ -5,9 +5,7 @@
 //! The parts of the shader between barriers are its *phases*. The function of the entry point becomes one `OpSwitch`,
 //! whose cases are the phases. Values, variables of the function, and `Private` variables that later phases of the same
 //! invocation may use are saved in arrays with one element per invocation. Outputs need not be saved, because all
-//! invocations share them. Copies of inputs are not saved either: a later phase copies them again. Otherwise a shader
-//! that copies its input array before a barrier, as DXC writes it for each hull shader whose patch constant function
-//! takes the input patch, would need such an array for each invocation.
+//! invocations share them.
 //!
 //! A barrier must be where every invocation executes it exactly once: in the function of the entry point, outside of
 //! loops and selections, and before any return. GLSL requires the same.
@@ -83,11 +81,8 @@ pub(super) fn split(
             _ => None,
         }
     });
-    let inputs = declarations.variables(StorageClass::Input).map(|v| v.id).collect();
-    let copies = Copies::of(&functions, &range, &variables, &blocks[parts[0][0]]);
-    let crossing = Crossing::of(&blocks, &parts, inputs, copies);
-    let is_saved = |id| crossing.several.contains(&id) && !crossing.copies.contains_key(&id);
-    let locals = locals.filter(|(id, _)| is_saved(*id));
+    let crossing = Crossing::of(&blocks, &parts);
+    let locals = locals.filter(|(id, _)| crossing.several.contains(id));
     let persistent: Vec<(Id, Id)> = privates.into_iter().chain(locals).collect();
     let all = persistent.iter().chain(&crossing.values).map(|(_, ty)| *ty);
     if !all.into_iter().all(|ty| can_be_saved(&declarations, ty)) {
@@ -117,7 +112,7 @@ pub(super) fn split(
     let saved = Saved { arrays, invocation };
     for (number, part) in parts.iter().enumerate() {
         // The code at the beginning of the phase restores variables, loads the saved values that the phase uses, and
-        // computes again those pointers and copies of inputs of earlier phases that the phase uses.
+        // computes again those pointers of earlier phases that the phase uses.
         let mut before = Code::default();
         let mut renamed = FxHashMap::default();
         if number > 0 {
@@ -130,20 +125,15 @@ pub(super) fn split(
             {
                 renamed.insert(*value, saved.load(builder, &mut before, *value, *ty));
             }
-            for (value, words) in
-                crossing.repeated.iter().filter(|(id, _)| crossing.is_used(*id, number))
+            for (pointer, words) in
+                crossing.pointers.iter().filter(|(id, _)| crossing.is_used(*id, number))
             {
                 let mut words = words.clone();
                 rename(&mut words, &renamed);
                 let new = builder.module.fresh_id();
                 words[2] = new.0;
                 before.copy(&words);
-                renamed.insert(*value, new);
-            }
-            for variable in crossing.copied_in(number) {
-                let value = crossing.copies[&variable];
-                let value = renamed.get(&value).copied().unwrap_or(value);
-                before.push(Op::Store, &[variable.0, value.0]);
+                renamed.insert(*pointer, new);
             }
             for (old, new) in &renamed {
                 if non_uniform.contains(old) {
@@ -355,102 +345,12 @@ fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
     labels.into_iter()
 }
 
-/// The variables of a function that are copies of a value: each is written once, as a whole, and otherwise only read.
-/// They are stored in the function's first block, so that every path has stored them.
-struct Copies(FxHashMap<Id, Id>);
-
-impl Copies {
-    /// `range` is the function in `functions`, `variables` are its `OpVariable` instructions.
-    fn of(
-        functions: &[Vec<u32>],
-        range: &std::ops::Range<usize>,
-        variables: &[Vec<u32>],
-        first: &Block,
-    ) -> Self {
-        let mut stored = FxHashMap::default();
-        for i in first.code.iter().map(|words| Instruction::new(words)) {
-            if i.is(Op::Store) && i.operands().len() == 2 {
-                stored.insert(i.id(0), i.id(1));
-            }
-        }
-        let mut parameters: FxHashMap<Id, Vec<Id>> = FxHashMap::default();
-        let mut function = Id(0);
-        for i in functions.iter().map(|words| Instruction::new(words)) {
-            match i.op() {
-                Some(Op::Function) => function = i.id(1),
-                Some(Op::FunctionParameter) => {
-                    parameters.entry(function).or_default().push(i.id(1));
-                }
-                _ => {}
-            }
-        }
-        // A variable with an initializer has a value before the store, which another phase could read.
-        let is_plain = |i: &Instruction<'_>| i.operands().len() == 3;
-        let variables = variables.iter().map(|words| Instruction::new(words)).filter(is_plain);
-        let copies = variables.filter_map(|variable| {
-            let (id, value) = (variable.id(1), *stored.get(&variable.id(1))?);
-            let is_store = |words: &&Vec<u32>| {
-                let i = Instruction::new(words);
-                i.is(Op::Store) && i.id(0) == id
-            };
-            let is_stored_once = functions[range.clone()].iter().filter(is_store).count() == 1;
-            let is_copy = is_stored_once && is_only_read(functions, &parameters, id);
-            is_copy.then_some((id, value))
-        });
-        Self(copies.collect())
-    }
-}
-
-/// Whether a variable of a function is only read, except for stores to the whole variable. `parameters` are those of
-/// each function.
-fn is_only_read(functions: &[Vec<u32>], parameters: &FxHashMap<Id, Vec<Id>>, variable: Id) -> bool {
-    let mut pointers = FxHashSet::from_iter([variable]);
-    loop {
-        let before = pointers.len();
-        for i in functions.iter().map(|words| Instruction::new(words)) {
-            let result = result_of(i).1;
-            let used = ids_of(i);
-            if !used.iter().any(|id| Some(*id) != result && pointers.contains(id)) {
-                continue;
-            }
-            match (i.op(), result) {
-                (Some(Op::Load), _) => {}
-                (Some(Op::Store), _) if i.id(0) == variable && !pointers.contains(&i.id(1)) => {}
-                (Some(Op::AccessChain | Op::InBoundsAccessChain), Some(result)) => {
-                    pointers.insert(result);
-                }
-                (Some(Op::FunctionCall), _) => {
-                    let arguments = i.operands().iter().skip(3).map(|id| Id(*id));
-                    let callee = parameters.get(&i.id(2)).into_iter().flatten();
-                    let passed = arguments.zip(callee).filter(|(id, _)| pointers.contains(id));
-                    let passed: Vec<Id> = passed.map(|(_, parameter)| *parameter).collect();
-                    pointers.extend(passed);
-                }
-                _ => return false,
-            }
-        }
-        if pointers.len() == before {
-            return true;
-        }
-    }
-}
-
-/// Whether the result of an instruction consists of parts of its operands.
-fn is_move(i: Instruction<'_>) -> bool {
-    matches!(
-        i.op(),
-        Some(Op::CompositeConstruct | Op::CompositeExtract | Op::CopyObject | Op::Bitcast)
-    )
-}
-
 /// The values that one phase computes and another phase uses.
 struct Crossing {
     values: Vec<(Id, Id)>,
-    /// The instructions that are repeated in each phase that uses their results, in order. They compute pointers into
-    /// variables, which cannot be saved, and copies of inputs, which need not be saved.
-    repeated: Vec<(Id, Vec<u32>)>,
-    /// The variables that are copies of inputs, with their values.
-    copies: FxHashMap<Id, Id>,
+    /// The instructions that compute pointers into variables, in order. Pointers cannot be saved, so each phase that
+    /// uses one computes it again.
+    pointers: Vec<(Id, Vec<u32>)>,
     /// For each value, the index of the phase (the code between two barriers) that computes it.
     of: FxHashMap<Id, usize>,
     /// Pairs of a value and a phase that uses it.
@@ -460,18 +360,10 @@ struct Crossing {
 }
 
 impl Crossing {
-    /// `inputs` are the input variables of the shader.
-    fn of(
-        blocks: &[Block],
-        parts: &[Vec<usize>],
-        inputs: FxHashSet<Id>,
-        Copies(mut copies): Copies,
-    ) -> Self {
+    fn of(blocks: &[Block], parts: &[Vec<usize>]) -> Self {
         let (mut of, mut types) = (FxHashMap::default(), FxHashMap::default());
         let mut uses: FxHashSet<(Id, usize)> = FxHashSet::default();
-        let mut repeated: Vec<(Id, Vec<u32>)> = Vec::new();
-        // The input variables and pointers into them, and the values that are copies of inputs.
-        let (mut from_inputs, mut copied) = (inputs, FxHashSet::default());
+        let mut pointers: Vec<(Id, Vec<u32>)> = Vec::new();
         let used_by = |i: Instruction<'_>| {
             let result = result_of(i).1;
             ids_of(i).into_iter().filter(move |id| Some(*id) != result)
@@ -481,50 +373,21 @@ impl Crossing {
                 let i = Instruction::new(words);
                 uses.extend(used_by(i).map(|id| (id, number)));
                 let (Some(ty), Some(result)) = result_of(i) else { continue };
-                let known = |id: Id| {
-                    !of.contains_key(&id) || copied.contains(&id) || from_inputs.contains(&id)
-                };
-                let is_known = used_by(i).all(known);
-                match i.op() {
-                    Some(Op::AccessChain | Op::InBoundsAccessChain) => {
-                        if is_known && from_inputs.contains(&i.id(2)) {
-                            from_inputs.insert(result);
-                        }
-                        repeated.push((result, words.clone()));
-                    }
-                    Some(Op::Load) if from_inputs.contains(&i.id(2)) && is_known => {
-                        copied.insert(result);
-                        repeated.push((result, words.clone()));
-                    }
-                    _ if is_move(i) && is_known => {
-                        copied.insert(result);
-                        repeated.push((result, words.clone()));
-                    }
-                    _ => {}
-                }
                 of.insert(result, number);
                 types.insert(result, ty);
-            }
-        }
-        copies.retain(|_, value| copied.contains(value));
-        // A phase that repeats an instruction also uses its operands, and a phase that copies an input to a variable again
-        // also uses the copied value. Either may lead to the other: a pointer into such a variable may be repeated.
-        loop {
-            let before = uses.len();
-            for (value, words) in repeated.iter().rev() {
-                for part in 0..parts.len() {
-                    if of.get(value) != Some(&part) && uses.contains(&(*value, part)) {
-                        uses.extend(used_by(Instruction::new(words)).map(|id| (id, part)));
-                    }
+                if matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain)) {
+                    pointers.push((result, words.clone()));
                 }
             }
-            for (variable, value) in &copies {
-                let parts = (1..parts.len()).filter(|part| uses.contains(&(*variable, *part)));
-                let parts: Vec<usize> = parts.collect();
-                uses.extend(parts.into_iter().map(|part| (*value, part)));
-            }
-            if uses.len() == before {
-                break;
+        }
+        // A phase that computes a pointer again also uses the operands of the instruction that
+        // computes it. An operand may be an earlier pointer, so the pointers are visited from the
+        // last to the first.
+        for (pointer, words) in pointers.iter().rev() {
+            for part in 0..parts.len() {
+                if of.get(pointer) != Some(&part) && uses.contains(&(*pointer, part)) {
+                    uses.extend(used_by(Instruction::new(words)).map(|id| (id, part)));
+                }
             }
         }
         let mut first = FxHashMap::default();
@@ -538,20 +401,12 @@ impl Crossing {
             let own = of.get(&id).copied();
             own.is_some() && (0..parts.len()).any(|at| own != Some(at) && uses.contains(&(id, at)))
         };
-        repeated.retain(|(id, _)| crosses(*id));
-        let is_repeated: FxHashSet<Id> = repeated.iter().map(|(id, _)| *id).collect();
-        let values = types.iter().filter(|(id, _)| crosses(**id) && !is_repeated.contains(id));
+        pointers.retain(|(id, _)| crosses(*id));
+        let are_pointers: FxHashSet<Id> = pointers.iter().map(|(id, _)| *id).collect();
+        let values = types.iter().filter(|(id, _)| crosses(**id) && !are_pointers.contains(id));
         let mut values: Vec<(Id, Id)> = values.map(|(id, ty)| (*id, *ty)).collect();
         values.sort_unstable();
-        Self { values, repeated, copies, of, uses, several }
-    }
-
-    /// Returns the variables that are copies of inputs and that a phase after the first one reads, in order.
-    fn copied_in(&self, part: usize) -> Vec<Id> {
-        let copies = self.copies.keys().filter(|id| self.uses.contains(&(**id, part)));
-        let mut copies: Vec<Id> = copies.copied().collect();
-        copies.sort_unstable();
-        copies
+        Self { values, pointers, of, uses, several }
     }
 
     fn is_used(&self, value: Id, part: usize) -> bool {
