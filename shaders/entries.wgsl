@@ -17,6 +17,13 @@ struct EntrySums {
 const ENTRIES_PER_INVOCATION: u32 = 4u;
 const ENTRY_SUMS_WIDTH: u32 = 128u; // ENTRIES_PER_BLOCK / ENTRIES_PER_INVOCATION
 
+// The sums of invocations that follow each other. An invocation adds up those before it in its group one by one, and then
+// the sums of the groups before: few barriers and little code, which processors compile for long.
+const ENTRY_SUM_GROUP: u32 = 16u;
+const ENTRY_SUM_GROUPS: u32 = 8u; // ENTRY_SUMS_WIDTH / ENTRY_SUM_GROUP
+var<workgroup> entry_sums: array<vec2<u32>, ENTRY_SUMS_WIDTH>;
+var<workgroup> entry_group_sums: array<vec2<u32>, ENTRY_SUM_GROUPS>;
+
 @compute @workgroup_size(ENTRY_SUMS_WIDTH)
 fn xfb_entry_sums(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
@@ -28,9 +35,6 @@ fn xfb_entry_sums(
     // The blocks of all dispatches are in one array, which is shorter than 4 GiB. The difference of the low dwords is
     // therefore the difference of the addresses.
     let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
-    if local == 0u {
-        ends[NO_RUN] = vec4<u32>();
-    }
     for (var block = workgroup_id.x; block < block_count; block += workgroups.x) {
         sum_block(addresses.xy, addresses.zw, block, local);
     }
@@ -44,15 +48,33 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     let two = add64(vec2<u32>(low.x, 0u), vec2<u32>(low.z, 0u));
     let three = add64(two, vec2<u32>(high.x, 0u));
     let all = add64(three, vec2<u32>(high.z, 0u));
-    let sum = sum_runs(local, false, vec4<u32>(all, 0u, 0u), NO_RUN);
-    let before = sum.before.xy;
+    let before = sum_before(local, all);
     let after_one = saturated(add64(before, vec2<u32>(low.x, 0u)));
     let after_three = saturated(add64(before, three));
     store4_aligned(counts_at, 2u * first, vec4<u32>(low.x, saturated(before), low.z, after_one));
     store4_aligned(counts_at, 2u * first + 4u, vec4<u32>(high.x, saturated(add64(before, two)), high.z, after_three));
-    if local == 0u {
-        store2(blocks, 2u * block, sum.last.xy);
+    if local == ENTRY_SUMS_WIDTH - 1u {
+        store2(blocks, 2u * block, add64(before, all));
     }
+}
+
+// The sum over the values of the invocations before this one.
+fn sum_before(local: u32, value: vec2<u32>) -> vec2<u32> {
+    entry_sums[local] = value;
+    workgroupBarrier();
+    let group = local / ENTRY_SUM_GROUP;
+    var sum = vec2<u32>();
+    for (var other = group * ENTRY_SUM_GROUP; other < local; other++) {
+        sum = add64(sum, entry_sums[other]);
+    }
+    if local % ENTRY_SUM_GROUP == ENTRY_SUM_GROUP - 1u {
+        entry_group_sums[group] = add64(sum, value);
+    }
+    workgroupBarrier();
+    for (var other = 0u; other < group; other++) {
+        sum = add64(sum, entry_group_sums[other]);
+    }
+    return sum;
 }
 
 struct PlaceEntries {
