@@ -333,6 +333,8 @@ fn constants_have_one_value() {
         ("LIST_FAN", 4),
         ("LIST_EMITTED", 0),
         ("CACHED_ITEMS", 1 << 21),
+        ("ENTRY_SUM_GROUP", 16),
+        ("ENTRY_SUM_GROUPS", u64::from(ENTRY_SUMS_WIDTH) / 16),
     ]);
     assert_eq!(found, expected);
 
