@@ -52,6 +52,8 @@ var<private> entry_records: Segment;
 // in this strip.
 var<private> emitted: u32;
 var<private> strip_length: u32;
+// The number of vertices that this invocation of the geometry shader has emitted to all streams.
+var<private> run_length: u32;
 // Whether the workgroup stages its records (staged.wgsl), which it does if all of them fit into shared memory.
 var<private> is_staging: bool;
 
@@ -112,6 +114,22 @@ fn entry_length() -> u32 {
 
 // Called for each vertex that the geometry shader emits.
 fn emit_vertex() {
+    if may_emit() {
+        capture_vertex();
+    }
+}
+
+// Whether the invocation has emitted fewer vertices than the shader declares. Drivers ignore the others. (The specification
+// says nothing of them; Direct3D ends the shader.)
+fn may_emit() -> bool {
+    if most_emitted() == NONE {
+        return true;
+    }
+    run_length++;
+    return run_length <= most_emitted();
+}
+
+fn capture_vertex() {
     if !uniformly(is_counting) {
         let before = emitted * output_vertices();
         let count = entry_records.count - min(entry_records.count, before);
@@ -131,8 +149,11 @@ fn emit_vertex() {
 // Called instead of emit_vertex if the shader has several vertex streams. Each run captures only one stream,
 // and ignores vertices of the others.
 fn emit_stream_vertex(stream: u32) {
+    let may = may_emit();
     if uniformly(stream == captured_stream()) {
-        emit_vertex();
+        if may {
+            capture_vertex();
+        }
     }
 }
 
@@ -201,6 +222,7 @@ fn run_geometry(instance: u32, primitive: Primitive) {
 fn run_invocations(primitive: u32) {
     for (var invocation = 0u; invocation < geometry_invocations(); invocation++) {
         set_geometry_inputs(primitive, invocation);
+        run_length = 0u;
         shade_geometry();
         end_primitive();
     }

@@ -151,6 +151,10 @@ fn geometry_invocations() -> u32 { return 1u; }
 // The number of primitives that each invocation of the geometry shader emits, or 0 if the number may vary.
 fn always_emitted() -> u32 { return 0u; }
 
+// The number of vertices to all streams after which an invocation of the geometry shader emits no more, or 0xffffffff if it
+// never emits more.
+fn most_emitted() -> u32 { return 0xffffffffu; }
+
 // Copies the outputs of the vertex shader to the inputs that the control shader or the geometry shader has for
 // vertex `slot`.
 fn pass_vertex(slot: u32) {}

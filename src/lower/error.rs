@@ -93,12 +93,12 @@ pub enum LowerError {
     /// barrier is in a loop, in a selection, after a possible return, or in a function other than
     /// that of the entry point, which GLSL does not allow. Or the shader uses, after a barrier, a
     /// value from before it that cannot be stored in an array, such as some pointers.
-    #[error(
-        "tessellation control shader '{entry_point}' has a barrier in its control flow, or uses pointers behind it"
-    )]
+    #[error("tessellation control shader '{entry_point}' has a barrier {what}")]
     ControlBarrier {
         /// The name of the entry point.
         entry_point: String,
+        /// Where the barrier is, or what is behind it.
+        what: &'static str,
     },
     /// A geometry shader lacks an execution mode that every geometry shader must have.
     #[error("geometry shader '{entry_point}' does not declare the {what}")]

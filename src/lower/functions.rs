@@ -196,6 +196,7 @@ names! {
         IsFused "is_fused",
         IsUnchecked "is_unchecked",
         KernelWidth "kernel_width",
+        MostEmitted "most_emitted",
         MayBeGeneral "may_be_general",
         MayBeIndexed "may_be_indexed",
         MayLoadBytes "may_load_bytes",

@@ -365,6 +365,7 @@ impl Define for KernelStubs {
             | StubName::MayBeIndexed
             | StubName::IsUnchecked
             | StubName::MemoryBarrier
+            | StubName::MostEmitted
             | StubName::OuterLevels
             | StubName::OutputVertices
             | StubName::PassControlPoint

@@ -196,6 +196,7 @@ impl Define for CaptureStubs<'_> {
                 | StubName::InputVertices
                 | StubName::KernelWidth
                 | StubName::MayBePatches
+                | StubName::MostEmitted
                 | StubName::OuterLevels
                 | StubName::OutputVertices
                 | StubName::PassControlPoint

@@ -503,12 +503,12 @@ pub enum RuntimeError {
         "a pipeline with tessellation shaders needs a number of control points of a patch, at least 1"
     )]
     NoControlPoints,
-    /// A draw with a geometry shader has more primitives than the compute backend supports.
-    #[error(
-        "a draw with a geometry shader has {primitives} primitives with all its instances; at most {max} are supported"
-    )]
+    /// A draw with a geometry shader or tessellation shaders has more primitives than the compute backend supports.
+    #[error("a draw has {primitives} {what} with all its instances; at most {max} are supported")]
     TooManyPrimitives {
-        /// The number of primitives of the draw.
+        /// What is counted: patches, or primitives before a geometry shader.
+        what: &'static str,
+        /// The number of them.
         primitives: u64,
         /// The largest supported number.
         max: u64,

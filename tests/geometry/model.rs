@@ -147,7 +147,12 @@ pub fn emitted(
             let vertices: Vec<Values> = vertices.iter().map(shade).collect();
             for invocation in 0..program.invocations {
                 let inputs = GeometryInputs { program, vertices: &vertices, primitive, invocation };
-                let (events, _) = interpret::run(&program.geometry, &inputs, &program.outputs);
+                let (mut events, _) = interpret::run(&program.geometry, &inputs, &program.outputs);
+                let is_vertex = |event: &Event| matches!(event, Event::Vertex(..));
+                let mut vertices = (0..events.len()).filter(|at| is_vertex(&events[*at]));
+                if let Some(end) = vertices.nth(program.max_vertices as usize) {
+                    events.truncate(end);
+                }
                 let mut strips = 0;
                 for stream in 0..program.streams {
                     let of_stream = strips_of(&events, stream);

@@ -1,5 +1,5 @@
 //! Side effects of tessellation shaders happen once, although stages run in the counting run, too, and the first ones
-//! for each slice of a patch.
+//! for each slice of a patch. Control points behind the end of a control shader's arrays have none.
 
 use ash::vk;
 use vkxfb::Shader;
@@ -76,4 +76,71 @@ fn each_stage_takes_effect_once() {
     assert_eq!(found.counters[0], Some(size as u32));
     let counts: Vec<u32> = gpu.contents(&buffer);
     assert_eq!(counts, [3 * patches, 2 * patches, 3 * patches * triangles, 0]);
+}
+
+/// As HLSL has it: an `InputPatch` of three control points, and patches of four. No rule of Vulkan is against it.
+#[test]
+fn patches_may_have_more_control_points_than_the_control_shader_declares() {
+    let vertex = compile(
+        "#version 450
+        layout(location = 0) out float id;
+        void main() { id = gl_VertexIndex; gl_Position = vec4(0.0); }",
+        &[],
+    );
+    let control = "#version 450
+        layout(vertices = 3) out;
+        layout(location = 0) in float id[];
+        layout(location = 0) out float passed[];
+        void main() {
+            int other = (gl_InvocationID + 1) % 3;
+            passed[gl_InvocationID] = id[other] + 100.0 * gl_PatchVerticesIn;
+            for (int i = 0; i < 4; i++) gl_TessLevelOuter[i] = 1.0;
+            gl_TessLevelInner[0] = 1.0;
+        }";
+    // GLSL has no arrays of three.
+    let mut control = compile_stage("tesc", control, &[]);
+    let lengths: Vec<usize> = (5..control.len() - 3)
+        .filter(|at| control[*at] == 4 << 16 | 43 && control[at + 3] == 32)
+        .collect();
+    let [length] = lengths[..] else { panic!("{lengths:?}") };
+    control[length + 3] = 3;
+    let evaluation = compile_stage(
+        "tese",
+        "#version 450
+        layout(triangles, point_mode) in;
+        layout(location = 0) in float passed[];
+        layout(location = 0, xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0) out vec3 found;
+        void main() { found = vec3(passed[0], passed[1], passed[2]); }",
+        &[],
+    );
+    let (vertex, control, input) =
+        (Shader::new(&vertex), Shader::new(&control), VertexInput::default());
+    let mut gpu = device::open_with(OpenOptions::default());
+    let options = compute::Options::new(&input)
+        .vertex_shader(&vertex)
+        .control_shader(&control)
+        .target(gpu.compute_target(Backend::Compute).unwrap());
+    let lowered = compute::lower(&Shader::new(&evaluation), &options).unwrap();
+    let pipeline = gpu.pipeline(&PipelineDesc::new(&lowered).patch_control_points(4));
+    let initial = vec![0; 2 * 3 * 12];
+    let request = CaptureRequest {
+        pipeline: &pipeline,
+        vertex_data: &[],
+        descriptor_sets: &[],
+        push_constants: &[],
+        draws: &[(PrimitiveTopology::PatchList, Draw::new(8))],
+        buffers: &[Some(CaptureTarget {
+            initial: &initial,
+            offset: 0,
+            size: initial.len() as u64,
+        })],
+        indices: &[],
+        counters: true,
+    };
+    // SAFETY: the pipeline is of this device.
+    let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0);
+    let (found, _) = found.buffers[0].as_ref().unwrap().as_chunks();
+    let found: Vec<f32> = found.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    let patch = |first: f32| [first + 401.0, first + 402.0, first + 400.0].repeat(3);
+    assert_eq!(found, [patch(0.0), patch(4.0)].concat());
 }

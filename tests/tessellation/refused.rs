@@ -10,7 +10,7 @@ use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::OpenOptions;
 
 use crate::common::test_device::TestDevice;
-use crate::common::{assemble, compile, compile_stage, device, disassemble, validate};
+use crate::common::{assemble, compile, compile_stage, device, disassemble, optimize, validate};
 
 const VERTEX: &str = "#version 450
     void main() { gl_Position = vec4(0.0); }";
@@ -69,16 +69,19 @@ fn lower_with(target: compute::Target, control: &[u32]) -> Result<Lowered, Lower
 /// Every invocation has to execute a barrier exactly once.
 #[test]
 fn barriers_in_control_flow_are_refused() {
-    for code in [
-        "if (gl_PrimitiveID == 7) memoryBarrier();",
-        "for (int i = 0; i < gl_PrimitiveID; i++) memoryBarrier();",
-        "if (gl_PrimitiveID == 7) return; memoryBarrier();",
-        "inner();",
+    let flow = "has a barrier in a loop or a selection, or behind a return";
+    for (code, said) in [
+        ("if (gl_PrimitiveID == 7) memoryBarrier();", flow),
+        ("for (int i = 0; i < gl_PrimitiveID; i++) memoryBarrier();", flow),
+        ("if (gl_PrimitiveID == 7) return; memoryBarrier();", flow),
+        ("inner();", "has a barrier in a function that the entry point calls"),
         // So spirv-opt's pass merge-return wraps a function.
-        "switch (0) { default: memoryBarrier(); }",
+        ("switch (0) { default: memoryBarrier(); }", flow),
     ] {
         let lowered = lower_with(compute::Target::default(), &control_with_barriers(code));
-        assert!(matches!(lowered, Err(LowerError::ControlBarrier { .. })), "{code}");
+        let error = lowered.unwrap_err();
+        assert!(matches!(error, LowerError::ControlBarrier { .. }), "{code}: {error}");
+        assert!(error.to_string().contains(said), "{code}: {error}");
     }
 }
 
@@ -131,6 +134,31 @@ fn unreachable_blocks_between_barriers_are_dropped() {
     let words = assemble(&with_barriers(&control(code), ["", behind]), "vulkan1.0");
     let lowered = lower_with(compute::Target::default(), &words).unwrap();
     validate(&lowered.words, "vulkan1.0");
+}
+
+/// Optimizers load a handle once, however often a shader uses it.
+#[test]
+fn handles_are_loaded_again_behind_barriers() {
+    let source = "#version 450
+        layout(vertices = 3) out;
+        layout(set = 0, binding = 0) uniform sampler2D both;
+        layout(set = 0, binding = 1) uniform texture2D images[2];
+        layout(set = 0, binding = 2) uniform sampler how;
+        void main() {
+            gl_TessLevelOuter[0] = textureLod(both, vec2(0.25), 0.0).x;
+            gl_TessLevelOuter[1] = textureLod(sampler2D(images[1], how), vec2(0.5), 0.0).x;
+            barrier();
+            gl_TessLevelInner[0] = textureLod(both, vec2(0.75), 0.0).x;
+            gl_TessLevelInner[1] = textureLod(sampler2D(images[1], how), vec2(0.25), 0.0).x;
+        }";
+    let words = optimize(&compile_stage("tesc", source, &[]), &["-O"]);
+    let text = disassemble(&words);
+    let is_load = |line: &&str| line.contains("OpLoad") && line.ends_with("%both");
+    assert_eq!(text.lines().filter(is_load).count(), 1, "{text}");
+    let lowered = lower_with(compute::Target::default(), &words).unwrap();
+    for words in [&lowered.words, &lowered.specialized(&[]).unwrap()] {
+        validate(words, "vulkan1.0");
+    }
 }
 
 /// A pointer is computed again in each phase that uses it, and keeps its decorations.

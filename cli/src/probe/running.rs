@@ -4,12 +4,15 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{Result, Seek, Write};
+use std::io::{Error, ErrorKind, Read, Result, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use vkxfb_probe::plan::Batch;
 use vkxfb_probe::report::{Case, ProbeReport};
 use vkxfb_probe::trial::Trial;
+
+/// What the line begins with, by which a probe knows a file that an earlier one left.
+const HEAD: &str = "vkxfb probe, ";
 
 /// A file with one line, which names the trial (a test of the device), batch (draws that are submitted together) or
 /// case (a captured draw) that runs now. The line is on the disk before the trial, batch or
@@ -24,11 +27,12 @@ pub(super) struct Running {
 impl Running {
     /// Opens the file that names what runs, beside `file`, which is the file of a report or page. `None` if there is no
     /// report or page, or if it is written to a device or a pipe. If an earlier probe did not end, its file still
-    /// exists. Then the main process prints the line in that file, unless it is `restarted` after a crash, of which it
-    /// has told already.
+    /// exists. Then the main process prints the line in that file and replaces it, unless it is `restarted` after a
+    /// crash, of which it has told already. Child processes and restarted ones continue the file of the first process.
     ///
     /// # Errors
-    /// The errors of the file system.
+    /// The errors of the file system. [`AlreadyExists`](ErrorKind::AlreadyExists) if there is a file of that name, or a
+    /// link, a pipe or the like, that no probe has left: nothing is read from it but the head of a file, and it stays.
     pub(super) fn beside(
         file: Option<&Path>,
         is_own: bool,
@@ -39,14 +43,20 @@ impl Running {
         let mut name = OsString::from(file);
         name.push(".running");
         let path = PathBuf::from(name);
+        let left = left_in(&path)?;
         if is_own
             && !restarted
-            && let Ok(left) = std::fs::read_to_string(&path)
+            && let Some(left) = &left
         {
-            let (path, left) = (path.display(), vkxfb_probe::table::printable(left.trim_end()));
-            crate::remark(format_args!("{path} is of a probe that did not end. It was at: {left}"));
+            let (shown, left) = (path.display(), vkxfb_probe::table::printable(left));
+            crate::remark(format_args!(
+                "{shown} is of a probe that did not end. It was at: {left}"
+            ));
+            std::fs::remove_file(&path)?;
         }
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+        let is_new = left.is_none() || is_own && !restarted;
+        // A new file is created through no link.
+        let file = OpenOptions::new().write(true).create_new(is_new).open(&path)?;
         // The name of the file has to be on the disk, too, so the directory is synchronized.
         #[cfg(unix)]
         if let Some(directory) = path.parent() {
@@ -54,7 +64,11 @@ impl Running {
                 if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
             File::open(directory)?.sync_all()?;
         }
-        Ok(Some(Self { path, file, is_own }))
+        let mut this = Self { path, file, is_own };
+        if is_new {
+            this.say("which begins")?;
+        }
+        Ok(Some(this))
     }
 
     /// Replaces the line, and waits until it is on the disk.
@@ -62,7 +76,7 @@ impl Running {
     /// # Errors
     /// The errors of the file system.
     pub(super) fn say(&mut self, what: &str) -> Result<()> {
-        let line = format!("{}\n", what.replace('\n', " "));
+        let line = format!("{HEAD}{}\n", what.replace('\n', " "));
         self.file.rewind()?;
         // The new line is written over the old one, and only then is the file shortened, so that
         // the file is never empty.
@@ -70,6 +84,32 @@ impl Running {
         self.file.set_len(line.len() as u64)?;
         self.file.sync_all()
     }
+}
+
+/// Returns the line of a file that a probe has left; `None` if there is no file.
+///
+/// # Errors
+/// The errors of the file system; [`AlreadyExists`](ErrorKind::AlreadyExists) if it is of no probe.
+fn left_in(path: &Path) -> Result<Option<String>> {
+    let other = || {
+        let text = format!(
+            "{} is there, and is of no probe: remove it, or name another report",
+            path.display()
+        );
+        Error::new(ErrorKind::AlreadyExists, text)
+    };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        // What is read from a pipe may never come.
+        Ok(found) if !found.is_file() => return Err(other()),
+        Ok(_) => {}
+    }
+    // More than any line has.
+    let mut head = Vec::new();
+    File::open(path)?.take(1 << 16).read_to_end(&mut head)?;
+    let text = String::from_utf8_lossy(&head);
+    Ok(Some(text.strip_prefix(HEAD).ok_or_else(other)?.trim_end().to_owned()))
 }
 
 impl Drop for Running {

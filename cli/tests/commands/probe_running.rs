@@ -2,7 +2,7 @@
 //! freezes.
 
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,8 @@ fn what_runs_is_in_a_file_while_it_does() {
         let again = [&PROBE_ONE_BATCH[..], &["--backend", "native", option, results]].concat();
         let again = vkxfb(&again).exits(0);
         assert!(again.stderr.contains("did not end. It was at: "), "{}", again.stderr);
-        assert!(again.stderr.contains(said.trim_end()), "{}", again.stderr);
+        let line = said.trim_end().strip_prefix("vkxfb probe, ").unwrap();
+        assert!(again.stderr.contains(line), "{}", again.stderr);
         assert!(!running.exists() && Path::new(results).exists());
 
         // The printed command can be run without changes.
@@ -84,4 +85,50 @@ fn trials_are_named_too() {
     wait_for(&running, ": the trial vertex stores, before the cases\n");
     probe.kill().unwrap();
     probe.wait().unwrap();
+}
+
+/// What is there of others stays as it is, and nothing waits for it.
+#[test]
+fn a_file_of_others_is_not_what_runs() {
+    let files = Shaders::new();
+    let (report, running) = (files.path("report.md"), files.path("report.md.running"));
+    let probe = || {
+        let arguments = ["probe", "--quick", "--topology", "point-list", "--report"];
+        command(&arguments).arg(&report).output().unwrap()
+    };
+    let refused = |of: &str| {
+        let output = probe();
+        assert_eq!(output.status.code(), Some(2), "{of}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("report.md.running is there, and is of no probe"), "{of}: {said}");
+        assert!(!report.exists(), "{of}");
+    };
+    for mine in ["", "my notes"] {
+        std::fs::write(&running, mine).unwrap();
+        refused("a file");
+        assert_eq!(std::fs::read_to_string(&running).unwrap(), mine);
+        std::fs::remove_file(&running).unwrap();
+    }
+    #[cfg(unix)]
+    {
+        let aim = files.path("aim");
+        std::fs::write(&aim, "vkxfb probe, as if\n").unwrap();
+        std::os::unix::fs::symlink(&aim, &running).unwrap();
+        refused("a link");
+        assert_eq!(std::fs::read_to_string(&aim).unwrap(), "vkxfb probe, as if\n");
+        std::fs::remove_file(&running).unwrap();
+        assert!(Command::new("mkfifo").arg(&running).status().unwrap().success());
+        refused("a pipe");
+        std::fs::remove_file(&running).unwrap();
+    }
+    // One that a probe has left is told, and replaced.
+    std::fs::write(&running, "vkxfb probe, llvmpipe: the case\n").unwrap();
+    let output = probe();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("is of a probe that did not end. It was at: llvmpipe: the case"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!running.exists() && report.exists());
 }

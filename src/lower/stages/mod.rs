@@ -31,6 +31,7 @@ use self::passing::{Interface, Passing};
 use self::phases::Phases;
 use self::resets::Resets;
 pub use self::tessellation::LoweredTessellation;
+pub(crate) use self::tessellation::MAX_PATCH_SIZE;
 use self::tessellation::Tessellation;
 pub(super) use self::tessellation::reverse_order;
 use super::compute::Options;
@@ -228,7 +229,10 @@ impl<'a> Later<'a> {
             geometry = Some(Stage::new(module, context, entry, is_per_run));
         }
         let next = later.first().unwrap_or(vertex);
-        let most = modes.tessellation.map_or(modes.input.vertices(), |modes| modes.most_taken);
+        let most = match modes.tessellation {
+            Some(_) => MAX_PATCH_SIZE,
+            None => modes.input.vertices(),
+        };
         let inputs = Interface::per_vertex(declarations, next, StorageClass::Input);
         let outputs = Interface::per_run(declarations, vertex, StorageClass::Output);
         Ok(Self {
@@ -280,6 +284,9 @@ impl<'a> Later<'a> {
             StubName::OutputVertices => return constant(linker, self.modes.output_vertices),
             StubName::AlwaysEmitted => {
                 return constant(linker, self.modes.primitives.unwrap_or_default());
+            }
+            StubName::MostEmitted if self.has_geometry() && self.modes.primitives.is_none() => {
+                return constant(linker, self.modes.max_vertices);
             }
             StubName::GeometryInvocations => return constant(linker, self.modes.invocations),
             StubName::PassVertex => {

@@ -99,13 +99,21 @@ pub(super) fn is_per_patch(declarations: &Declarations, variable: &Variable) -> 
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
     outputs: Vec<Leaf>,
-    /// The inputs, each with the output components to copy to its components; `None` for a component that becomes 0.
-    inputs: Vec<(Leaf, Vec<Option<Source>>)>,
+    /// The inputs. Those with elements of fewer vertices come last.
+    inputs: Vec<Input>,
     /// Whether the variables are arrays with one element per vertex: first of the outputs, then of the inputs.
     are_per_vertex: [bool; 2],
-    /// The number of the first inputs that have an element for each vertex, and the number of vertices of which the
-    /// other inputs have elements: the shader reads no others ([`lengths`](super::lengths)).
-    shortened: Option<(usize, u32)>,
+}
+
+/// An input, or a part of one.
+#[derive(Debug)]
+struct Input {
+    leaf: Leaf,
+    /// The output components to copy to its components; `None` for a component that becomes 0.
+    sources: Vec<Option<Source>>,
+    /// The number of vertices of which it has elements, if there may be more. The shader reads no others
+    /// ([`lengths`](super::lengths)), or declares no others.
+    vertices: Option<u32>,
 }
 
 /// A component of an output, which is copied to a component of an input.
@@ -139,33 +147,30 @@ impl Passing {
         }
         let mut passed = Vec::new();
         for variable in &to.variables {
-            for input in leaves(declarations, variable, to.is_per_vertex)? {
+            for leaf in leaves(declarations, variable, to.is_per_vertex)? {
                 let source = |component| {
-                    let (source, bits) = sources.get(&input.slot(component))?;
-                    (*bits == input.bits).then_some(*source)
+                    let (source, bits) = sources.get(&leaf.slot(component))?;
+                    (*bits == leaf.bits).then_some(*source)
                 };
-                let of_components = (0..input.count).map(source).collect();
-                passed.push((input, of_components));
+                let sources = (0..leaf.count).map(source).collect();
+                passed.push(Input { leaf, sources, vertices: None });
             }
         }
         let are_per_vertex = [from.is_per_vertex, to.is_per_vertex];
-        Ok(Self { outputs, inputs: passed, are_per_vertex, shortened: None })
+        Ok(Self { outputs, inputs: passed, are_per_vertex })
     }
 
     /// Says that there may be `most` vertices. Inputs with fewer elements get the values of the first vertices only.
     pub(super) fn for_slots(mut self, declarations: &Declarations, most: u32) -> Self {
-        let length = |(leaf, _): &(Leaf, _)| {
-            let variable = declarations.variable(leaf.variable)?;
-            match declarations.ty(variable.pointee) {
+        for input in &mut self.inputs {
+            let variable = declarations.variable(input.leaf.variable);
+            let length = match variable.and_then(|variable| declarations.ty(variable.pointee)) {
                 Some(Type::Array { length, .. }) => declarations.constant(*length),
                 _ => None,
-            }
-        };
-        let is_short = |input: &_| length(input).is_some_and(|length| length < most);
-        self.inputs.sort_by_key(is_short);
-        let whole = self.inputs.partition_point(|input| !is_short(input));
-        let least = self.inputs[whole..].iter().filter_map(length).min();
-        self.shortened = least.map(|least| (whole, least));
+            };
+            input.vertices = length.filter(|length| *length < most);
+        }
+        self.inputs.sort_by_key(|input| std::cmp::Reverse(input.vertices.unwrap_or(u32::MAX)));
         self
     }
 
@@ -180,24 +185,24 @@ impl Passing {
         let slots = self.are_per_vertex.map(|is_per_vertex| slot.filter(|_| is_per_vertex));
         let mut copy = Copy { builder, code: Code::default(), declarations, passing: self, slots };
         let mut loaded = FxHashMap::default();
-        let mut store = |copy: &mut Copy<'_, '_>, inputs: &[(Leaf, Vec<Option<Source>>)]| {
-            for (input, sources) in inputs {
-                let value = copy.value(input, sources, &mut loaded);
-                copy.store(input, value);
-            }
-        };
-        match (self.shortened, slot) {
-            (Some((whole, length)), Some(slot)) => {
-                let (whole, short) = self.inputs.split_at(whole);
-                store(&mut copy, whole);
+        // Nested, so that what is loaded for the inputs before can be stored to the others, too.
+        let mut merges = Vec::new();
+        for inputs in self.inputs.chunk_by(|one, other| one.vertices == other.vertices) {
+            if let [Input { vertices: Some(vertices), .. }, ..] = inputs
+                && let Some(slot) = slot
+            {
                 let bool = copy.builder.bool();
-                let operands = [slot.0, copy.builder.constant(length).0];
+                let operands = [slot.0, copy.builder.constant(*vertices).0];
                 let exists = copy.code.value(copy.builder, Op::ULessThan, bool, &operands);
-                let merge = copy.code.begin_if(copy.builder, exists);
-                store(&mut copy, short);
-                copy.code.end_if(merge);
+                merges.push(copy.code.begin_if(copy.builder, exists));
             }
-            _ => store(&mut copy, &self.inputs),
+            for input in inputs {
+                let value = copy.value(input, &mut loaded);
+                copy.store(&input.leaf, value);
+            }
+        }
+        while let Some(merge) = merges.pop() {
+            copy.code.end_if(merge);
         }
         copy.code.push(Op::Return, &[]);
         copy.code
@@ -254,8 +259,7 @@ impl Copy<'_, '_> {
     /// loaded twice.
     fn value(
         &mut self,
-        input: &Leaf,
-        sources: &[Option<Source>],
+        Input { leaf: input, sources, .. }: &Input,
         loaded: &mut FxHashMap<usize, Id>,
     ) -> Id {
         let passing = self.passing;
@@ -267,7 +271,7 @@ impl Copy<'_, '_> {
         };
         // In the common case, input and output have the same type, and the value is copied as a
         // whole.
-        if let [Some(first), ..] = sources
+        if let [Some(first), ..] = sources[..]
             && let Some(output) = passing.outputs.get(first.output)
             && output.ty == input.ty
             && (0..).zip(sources).all(|(component, source)| {

@@ -60,13 +60,14 @@ pub(super) fn split(
     entry: &mut EntryPoint,
     invocations: u32,
 ) -> Result<Option<Phases>, LowerError> {
-    let error = || LowerError::ControlBarrier { entry_point: entry.name.clone() };
+    let error = |what| LowerError::ControlBarrier { entry_point: entry.name.clone(), what };
     let functions: Vec<Vec<u32>> =
         module.section(Section::Functions).map(|i| i.words().to_vec()).collect();
     let Some(range) = function_with_barriers(module, &functions, entry) else { return Ok(None) };
-    let range = range.ok_or_else(error)?;
+    let range = range.ok_or_else(|| error("in a function that the entry point calls"))?;
     let (head, variables, mut blocks) = read(module, &functions[range.clone()]);
-    let parts = parts(&blocks).ok_or_else(error)?;
+    let parts =
+        parts(&blocks).ok_or_else(|| error("in a loop or a selection, or behind a return"))?;
     drop_dead_parents(&mut blocks, &parts);
 
     let declarations = Declarations::without_annotations(module);
@@ -81,12 +82,12 @@ pub(super) fn split(
             _ => None,
         }
     });
-    let crossing = Crossing::of(&blocks, &parts);
+    let crossing = Crossing::of(&blocks, &parts, &declarations);
     let locals = locals.filter(|(id, _)| crossing.several.contains(id));
     let persistent: Vec<(Id, Id)> = privates.into_iter().chain(locals).collect();
     let all = persistent.iter().chain(&crossing.values).map(|(_, ty)| *ty);
     if !all.into_iter().all(|ty| can_be_saved(&declarations, ty)) {
-        return Err(error());
+        return Err(error("between a pointer and its use"));
     }
 
     let annotations = module.section(Section::Annotations);
@@ -112,7 +113,7 @@ pub(super) fn split(
     let saved = Saved { arrays, invocation };
     for (number, part) in parts.iter().enumerate() {
         // The code at the beginning of the phase restores variables, loads the saved values that the phase uses, and
-        // computes again those pointers of earlier phases that the phase uses.
+        // repeats the instructions of earlier phases whose results cannot be saved.
         let mut before = Code::default();
         let mut renamed = FxHashMap::default();
         if number > 0 {
@@ -125,15 +126,15 @@ pub(super) fn split(
             {
                 renamed.insert(*value, saved.load(builder, &mut before, *value, *ty));
             }
-            for (pointer, words) in
-                crossing.pointers.iter().filter(|(id, _)| crossing.is_used(*id, number))
+            for (value, words) in
+                crossing.repeated.iter().filter(|(id, _)| crossing.is_used(*id, number))
             {
                 let mut words = words.clone();
                 rename(&mut words, &renamed);
                 let new = builder.module.fresh_id();
                 words[2] = new.0;
                 before.copy(&words);
-                renamed.insert(*pointer, new);
+                renamed.insert(*value, new);
             }
             for (old, new) in &renamed {
                 if non_uniform.contains(old) {
@@ -348,9 +349,9 @@ fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
 /// The values that one phase computes and another phase uses.
 struct Crossing {
     values: Vec<(Id, Id)>,
-    /// The instructions that compute pointers into variables, in order. Pointers cannot be saved, so each phase that
-    /// uses one computes it again.
-    pointers: Vec<(Id, Vec<u32>)>,
+    /// The instructions that compute pointers into variables, or load handles (of images, samplers and the like), in
+    /// order. Both cannot be saved, so each phase that uses one has its instruction again.
+    repeated: Vec<(Id, Vec<u32>)>,
     /// For each value, the index of the phase (the code between two barriers) that computes it.
     of: FxHashMap<Id, usize>,
     /// Pairs of a value and a phase that uses it.
@@ -360,10 +361,10 @@ struct Crossing {
 }
 
 impl Crossing {
-    fn of(blocks: &[Block], parts: &[Vec<usize>]) -> Self {
+    fn of(blocks: &[Block], parts: &[Vec<usize>], declarations: &Declarations) -> Self {
         let (mut of, mut types) = (FxHashMap::default(), FxHashMap::default());
         let mut uses: FxHashSet<(Id, usize)> = FxHashSet::default();
-        let mut pointers: Vec<(Id, Vec<u32>)> = Vec::new();
+        let mut repeated: Vec<(Id, Vec<u32>)> = Vec::new();
         let used_by = |i: Instruction<'_>| {
             let result = result_of(i).1;
             ids_of(i).into_iter().filter(move |id| Some(*id) != result)
@@ -375,17 +376,25 @@ impl Crossing {
                 let (Some(ty), Some(result)) = result_of(i) else { continue };
                 of.insert(result, number);
                 types.insert(result, ty);
-                if matches!(i.op(), Some(Op::AccessChain | Op::InBoundsAccessChain)) {
-                    pointers.push((result, words.clone()));
+                let is_repeated = match i.op() {
+                    Some(Op::AccessChain | Op::InBoundsAccessChain) => true,
+                    // A handle is the same wherever it is loaded.
+                    Some(Op::Load) => is_handle(declarations, ty),
+                    Some(Op::SampledImage | Op::Image | Op::CopyObject) => {
+                        !can_be_saved(declarations, ty)
+                    }
+                    _ => false,
+                };
+                if is_repeated {
+                    repeated.push((result, words.clone()));
                 }
             }
         }
-        // A phase that computes a pointer again also uses the operands of the instruction that
-        // computes it. An operand may be an earlier pointer, so the pointers are visited from the
-        // last to the first.
-        for (pointer, words) in pointers.iter().rev() {
+        // A phase that repeats an instruction also uses its operands. An operand may be the result of an earlier one, so
+        // they are visited from the last to the first.
+        for (value, words) in repeated.iter().rev() {
             for part in 0..parts.len() {
-                if of.get(pointer) != Some(&part) && uses.contains(&(*pointer, part)) {
+                if of.get(value) != Some(&part) && uses.contains(&(*value, part)) {
                     uses.extend(used_by(Instruction::new(words)).map(|id| (id, part)));
                 }
             }
@@ -401,12 +410,12 @@ impl Crossing {
             let own = of.get(&id).copied();
             own.is_some() && (0..parts.len()).any(|at| own != Some(at) && uses.contains(&(id, at)))
         };
-        pointers.retain(|(id, _)| crosses(*id));
-        let are_pointers: FxHashSet<Id> = pointers.iter().map(|(id, _)| *id).collect();
-        let values = types.iter().filter(|(id, _)| crosses(**id) && !are_pointers.contains(id));
+        repeated.retain(|(id, _)| crosses(*id));
+        let are_repeated: FxHashSet<Id> = repeated.iter().map(|(id, _)| *id).collect();
+        let values = types.iter().filter(|(id, _)| crosses(**id) && !are_repeated.contains(id));
         let mut values: Vec<(Id, Id)> = values.map(|(id, ty)| (*id, *ty)).collect();
         values.sort_unstable();
-        Self { values, pointers, of, uses, several }
+        Self { values, repeated, of, uses, several }
     }
 
     fn is_used(&self, value: Id, part: usize) -> bool {
@@ -416,6 +425,15 @@ impl Crossing {
     fn is_of(&self, value: Id, part: usize) -> bool {
         self.of.get(&value) == Some(&part)
     }
+}
+
+/// Whether a type is that of handles, which only `OpLoad` makes, of variables that do not change.
+fn is_handle(declarations: &Declarations, ty: Id) -> bool {
+    let Some(Type::Other(op)) = declarations.ty(ty) else { return false };
+    matches!(
+        op,
+        Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage | Op::TypeAccelerationStructureKHR
+    )
 }
 
 /// Whether values of a type can be saved: numbers, booleans, and composites of these.

@@ -37,9 +37,6 @@ pub struct LoweredTessellation {
     pub tessellator: Tessellator,
     /// The number of control points that the control shader returns for each patch.
     pub control_points: u32,
-    /// The largest number of control points that a patch may have before the control shader: the
-    /// smallest length of the control shader's input arrays, at most 32.
-    pub most_taken: u32,
 }
 
 impl LoweredGeometry {
@@ -99,9 +96,6 @@ impl LoweredGeometry {
         let control_points = control_points.filter(|points| (1..=MAX_PATCH_SIZE).contains(points));
         let control_points = control_points
             .ok_or_else(|| missing(control, "control points, 1 to 32, of a patch"))?;
-        let declarations = Declarations::of(control_module);
-        let taken = Interface::per_vertex(&declarations, control, StorageClass::Input);
-        let most_taken = taken.least_elements(&declarations).unwrap_or(MAX_PATCH_SIZE);
         // In the tessellation domain, u points to the right, and v points down from an upper left
         // origin, but up from a lower left one. The other origin therefore exchanges clockwise and
         // counterclockwise.
@@ -115,11 +109,7 @@ impl LoweredGeometry {
             max_vertices: tessellator.most_primitives() * output_vertices,
             streams: 1,
             primitives: None,
-            tessellation: Some(LoweredTessellation {
-                tessellator,
-                control_points,
-                most_taken: most_taken.min(MAX_PATCH_SIZE),
-            }),
+            tessellation: Some(LoweredTessellation { tessellator, control_points }),
         })
     }
 }

@@ -33,7 +33,7 @@ const MAX_CALLS: usize = 64;
 /// Returns the number of primitives, with `vertices` vertices each, that a shader emits, if the
 /// walk finds that every run emits the same number. Otherwise returns `None`. Also returns `None`
 /// if the number is 0, if the shader uses instructions for vertex streams, or if it emits more
-/// vertices than its declared maximum `most`, which makes its output undefined.
+/// vertices than its declared maximum `most`, of which the last ones are ignored at run time.
 pub(super) fn always_emitted(
     module: &Module,
     function: Id,

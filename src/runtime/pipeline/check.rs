@@ -7,7 +7,7 @@ use spirv::ExecutionModel;
 
 use super::{Pipeline, PipelineDesc, vertex_input};
 use crate::capture::{Layout, MAX_STREAMS};
-use crate::lower::stages::LoweredTessellation;
+use crate::lower::stages::MAX_PATCH_SIZE;
 use crate::lower::{Backend, Lowered, LoweredGeometry, LoweredKind};
 use crate::runtime::checks::check_limit;
 use crate::runtime::pulling::{self, PulledAttribute};
@@ -15,17 +15,14 @@ use crate::runtime::{Capabilities, Context, Limits, RuntimeError};
 use crate::tessellator::Domain;
 use crate::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// Checks that the number of control points of a patch is not 0, and not larger than the tessellation shaders allow.
-pub(in crate::runtime) fn check_control_points(
-    points: u32,
-    tessellation: LoweredTessellation,
-) -> Result<(), RuntimeError> {
+/// Checks that the number of control points of a patch is not 0, and not larger than the shaders of captures allow, which
+/// is what every device allows.
+pub(in crate::runtime) fn check_control_points(points: u32) -> Result<(), RuntimeError> {
     if points == 0 {
         return Err(RuntimeError::NoControlPoints);
     }
     let what = || "the number of control points of a patch".to_owned();
-    let limit = "what the tessellation control shader has room for";
-    check_limit(what, points, limit, tessellation.most_taken)
+    check_limit(what, points, "the size of a patch", MAX_PATCH_SIZE)
 }
 
 /// Checks that every set that the pipeline's shader reads is bound. `is_bound` takes a set number, and returns whether
@@ -87,8 +84,8 @@ pub(super) fn check(
     if !desc.dynamic_topology || backend != Backend::Compute {
         check_input(geometry, desc.topology)?;
     }
-    if let Some(tessellation) = geometry.and_then(|geometry| geometry.tessellation) {
-        check_control_points(desc.patch_control_points, tessellation)?;
+    if geometry.is_some_and(|geometry| geometry.tessellation.is_some()) {
+        check_control_points(desc.patch_control_points)?;
     }
     match &shader.kind {
         LoweredKind::Native(_) => {

@@ -73,6 +73,11 @@ pub fn program(rng: &mut Rng, space: &Space) -> Program {
     let sizes = code::Sizes { primitive: size, most: budget, streams };
     let (geometry, emissions) = code::geometry(rng, &vertex_outputs, &outputs, sizes);
     let slack = over + if rng.percent(20) { rng.below(4) } else { 0 };
+    // Some shaders emit more than they declare, and the last vertices are ignored.
+    let max_vertices = match rng.percent(15) && streams == 1 {
+        true => rng.range(1, emissions.max(1)),
+        false => (emissions + slack).clamp(1, most),
+    };
     Program {
         attributes,
         vertex_outputs,
@@ -80,7 +85,7 @@ pub fn program(rng: &mut Rng, space: &Space) -> Program {
         input,
         emitted,
         invocations,
-        max_vertices: (emissions + slack).clamp(1, most),
+        max_vertices,
         streams,
         outputs,
         geometry,

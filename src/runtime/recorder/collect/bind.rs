@@ -246,8 +246,10 @@ impl Collector {
         points: u32,
     ) -> Result<(), RuntimeError> {
         let geometry = self.bound.pipeline.as_ref().and_then(Pipeline::geometry);
-        let tessellation = geometry.and_then(|geometry| geometry.tessellation);
-        check_control_points(points, tessellation.ok_or(RuntimeError::NoTessellation)?)?;
+        if geometry.and_then(|geometry| geometry.tessellation).is_none() {
+            return Err(RuntimeError::NoTessellation);
+        }
+        check_control_points(points)?;
         self.bound.patch_control_points = points;
         Ok(())
     }

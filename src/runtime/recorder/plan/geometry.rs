@@ -34,6 +34,7 @@ use crate::sysval::entries::{
 };
 use crate::sysval::setup::{BATCH_SIZE, kind};
 use crate::sysval::{Batch, DrawSysvals, flags, reciprocal};
+use crate::topology::PrimitiveTopology;
 
 /// The number of entries that all draws of a plan share. If there are more primitives, an entry has several of them;
 /// neighbouring invocations then load and store at distant addresses. An NVIDIA H100 captures a million triangles at
@@ -354,9 +355,13 @@ fn assembled_draw(draw: &CollectedDraw) -> Result<DrawSysvals, RuntimeError> {
     let item_count = match u32::try_from(primitives) {
         Ok(primitives) if all < MAX_PRIMITIVES => primitives,
         _ => {
+            // Patches are counted, not their slices.
+            let bits = flags::slice_bits(draw.input.flags);
+            let is_patches = draw.topology == PrimitiveTopology::PatchList;
             return Err(RuntimeError::TooManyPrimitives {
-                primitives: all,
-                max: MAX_PRIMITIVES - 1,
+                what: if is_patches { "patches" } else { "primitives before a geometry shader" },
+                primitives: all >> bits,
+                max: (MAX_PRIMITIVES - 1) >> bits,
             });
         }
     };

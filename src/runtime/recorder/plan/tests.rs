@@ -575,7 +575,6 @@ fn patches_are_counted_before_they_are_stored() {
             points: false,
         },
         control_points: 3,
-        most_taken: 3,
     });
     let counted = with_geometry(&[draw(LIST, 300)]);
     let [found, expected] = [&collected, &counted].map(|c| plan(&ADDRESSES, c, &NO_COUNTERS));
@@ -631,7 +630,21 @@ fn large_draws_have_long_entries() {
 
     let huge = with_geometry(&[draw(STRIP, u32::MAX)]);
     let refused = plan.make(&ADDRESSES, &huge, &NO_COUNTERS, true);
-    assert!(matches!(refused, Err(RuntimeError::TooManyPrimitives { .. })));
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.starts_with("a draw has 4294967293 primitives before a geometry shader"),
+        "{refused}"
+    );
+    // Each patch has sixteen slices.
+    let mut patches = draw(PrimitiveTopology::PatchList, 3 << 28);
+    patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First)
+        | 4 << crate::sysval::flags::SLICE_SHIFT;
+    let refused = plan.make(&ADDRESSES, &with_geometry(&[patches]), &NO_COUNTERS, true);
+    let refused = refused.unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "a draw has 268435456 patches with all its instances; at most 134217727 are supported"
+    );
 }
 
 #[test]
