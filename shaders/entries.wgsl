@@ -18,7 +18,8 @@ const ENTRIES_PER_INVOCATION: u32 = 4u;
 const ENTRY_SUMS_WIDTH: u32 = 128u; // ENTRIES_PER_BLOCK / ENTRIES_PER_INVOCATION
 
 // The sums of invocations that follow each other. An invocation adds up those before it in its group one by one, and then
-// the sums of the groups before: few barriers and little code, which processors compile for long.
+// the sums of the groups before. Barriers and long code take drivers for processors long to compile, and this has few of
+// both. Its loops have at most 22 rounds for a block: far from the 65,535 after which llvmpipe ends loops (sums.wgsl).
 const ENTRY_SUM_GROUP: u32 = 16u;
 const ENTRY_SUM_GROUPS: u32 = 8u; // ENTRY_SUMS_WIDTH / ENTRY_SUM_GROUP
 var<workgroup> entry_sums: array<vec2<u32>, ENTRY_SUMS_WIDTH>;

@@ -52,7 +52,7 @@ var<private> entry_records: Segment;
 // in this strip.
 var<private> emitted: u32;
 var<private> strip_length: u32;
-// The number of vertices that this invocation of the geometry shader has emitted to all streams.
+// The number of vertices that this invocation of the geometry shader has emitted to the captured stream.
 var<private> run_length: u32;
 // Whether the workgroup stages its records (staged.wgsl), which it does if all of them fit into shared memory.
 var<private> is_staging: bool;
@@ -119,8 +119,8 @@ fn emit_vertex() {
     }
 }
 
-// Whether the invocation has emitted fewer vertices than the shader declares. Drivers ignore the others. (The specification
-// says nothing of them; Direct3D ends the shader.)
+// Whether the invocation has emitted fewer vertices to the captured stream than the shader declares. llvmpipe and others
+// ignore further ones, and count each stream by itself. (The specification says nothing of them; Direct3D ends the shader.)
 fn may_emit() -> bool {
     if most_emitted() == NONE {
         return true;
@@ -149,11 +149,8 @@ fn capture_vertex() {
 // Called instead of emit_vertex if the shader has several vertex streams. Each run captures only one stream,
 // and ignores vertices of the others.
 fn emit_stream_vertex(stream: u32) {
-    let may = may_emit();
     if uniformly(stream == captured_stream()) {
-        if may {
-            capture_vertex();
-        }
+        emit_vertex();
     }
 }
 

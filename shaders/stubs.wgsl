@@ -151,7 +151,7 @@ fn geometry_invocations() -> u32 { return 1u; }
 // The number of primitives that each invocation of the geometry shader emits, or 0 if the number may vary.
 fn always_emitted() -> u32 { return 0u; }
 
-// The number of vertices to all streams after which an invocation of the geometry shader emits no more, or 0xffffffff if it
+// The number of vertices to the captured stream after which an invocation of the geometry shader emits no more, or 0xffffffff if it
 // never emits more.
 fn most_emitted() -> u32 { return 0xffffffffu; }
 

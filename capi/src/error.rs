@@ -336,7 +336,7 @@ mod tests {
         let named = RuntimeError::EntryPointName { name: "ma\0in".to_owned() };
         assert_eq!(result(named), VkxfbResult::VkxfbErrorInvalidArgument);
         assert_eq!(last_message(), "the entry point \"ma\\0in\" has a NUL in its name");
-        let large = RuntimeError::TooManyPrimitives { primitives: 9, max: 8 };
+        let large = RuntimeError::TooManyPrimitives { what: "patches", primitives: 9, max: 8 };
         assert_eq!(result(large), VkxfbResult::VkxfbErrorTooLarge);
     }
 

@@ -142,6 +142,10 @@ fn inputs_are_read_in_place_of_copies() {
     let words = with_functions("struct Point { vec4 at; int two; };", &of_elements);
     let arrays = lengths_of(&words, StorageClass::Function);
     assert!(!arrays.iter().any(|lengths| lengths[..] == [32]), "{arrays:?}");
+    let changed = format!("{points} points[number].two = 3; passed[gl_InvocationID] = {sum};");
+    let words = with_functions("struct Point { vec4 at; int two; };", &changed);
+    let arrays = lengths_of(&words, StorageClass::Function);
+    assert!(arrays.iter().any(|lengths| lengths[..] == [32]), "{arrays:?}");
     // Passed to functions, which glslang copies for each call.
     let functions = "vec4 last(vec4 all[32][8], int at) { return all[at][7] + all[2][3]; }
         vec4 sum(int at, vec4 all[32][8]) { return last(all, at + 1) + all[at][1]; }";

@@ -298,3 +298,65 @@ fn draw(gpu: &mut TestDevice, desc: &PipelineDesc<'_>) -> RuntimeError {
     .unwrap_or_else(|error| panic!("{error:?}"));
     said.unwrap()
 }
+
+/// GL translators generate a control shader where a program has none, with another memory model than that of the program's
+/// shaders.
+#[test]
+fn stages_with_other_memory_models_are_merged() {
+    let sources = [
+        ("vert", VERTEX.to_owned()),
+        ("tesc", CONTROL.to_owned()),
+        ("tese", EVALUATION.to_owned()),
+    ];
+    for upgraded in 0..8 {
+        let stages: Vec<Vec<u32>> = (0..)
+            .zip(&sources)
+            .map(|(number, (stage, source))| {
+                let words = compile_stage(stage, source, &["--target-env", "vulkan1.2"]);
+                match upgraded >> number & 1 {
+                    0 => words,
+                    _ => optimize(&words, &["--upgrade-memory-model"]),
+                }
+            })
+            .collect();
+        let lowered = lower_stages(&stages).unwrap_or_else(|error| panic!("{upgraded}: {error}"));
+        for words in [&lowered.words, &lowered.specialized(&[]).unwrap()] {
+            validate(words, "vulkan1.2");
+            let is_vulkan =
+                disassemble(words).contains("OpMemoryModel PhysicalStorageBuffer64 Vulkan");
+            assert_eq!(is_vulkan, upgraded != 0, "{upgraded}");
+        }
+    }
+    // What other invocations see, and when, is said in another way there.
+    for ordered in [
+        "layout(set = 0, binding = 0) coherent buffer B { float level; };",
+        "layout(set = 0, binding = 0) volatile buffer B { float level; };",
+    ] {
+        let control =
+            CONTROL.replace("void main() {", &format!("{ordered} void main() {{ level = 1.0;"));
+        let stages = [("vert", VERTEX), ("tesc", &control), ("tese", EVALUATION)];
+        let mut stages = stages
+            .map(|(stage, source)| compile_stage(stage, source, &["--target-env", "vulkan1.2"]));
+        stages[0] = optimize(&stages[0], &["--upgrade-memory-model"]);
+        let error = lower_stages(&stages).unwrap_err().to_string();
+        assert!(error.contains("has coherent variables"), "{error}");
+    }
+}
+
+/// Lowers a vertex, a control and an evaluation shader.
+fn lower_stages(stages: &[Vec<u32>]) -> Result<Lowered, LowerError> {
+    let [vertex, control, evaluation] = stages else { panic!("{} stages", stages.len()) };
+    let (vertex, control, input) =
+        (Shader::new(vertex), Shader::new(control), VertexInput::default());
+    let options = compute::Options::new(&input).vertex_shader(&vertex).control_shader(&control);
+    compute::lower(&Shader::new(evaluation), &options)
+}
+
+const CONTROL: &str = "#version 450
+    layout(vertices = 3) out;
+    void main() {
+        gl_out[gl_InvocationID].gl_Position = gl_in[gl_InvocationID].gl_Position;
+        gl_TessLevelOuter = float[](1.0, 1.0, 1.0, 1.0);
+        gl_TessLevelInner = float[](1.0, 1.0);
+        barrier();
+    }";

@@ -109,7 +109,9 @@ fn left_in(path: &Path) -> Result<Option<String>> {
     let mut head = Vec::new();
     File::open(path)?.take(1 << 16).read_to_end(&mut head)?;
     let text = String::from_utf8_lossy(&head);
-    Ok(Some(text.strip_prefix(HEAD).ok_or_else(other)?.trim_end().to_owned()))
+    // A machine that froze at once may have left an empty one.
+    let line = if text.is_empty() { Some("its start") } else { text.strip_prefix(HEAD) };
+    Ok(Some(line.ok_or_else(other)?.trim_end().to_owned()))
 }
 
 impl Drop for Running {

@@ -6,6 +6,9 @@
 //! any other, and compilers for CPUs take seconds to copy and to index such arrays. Behind a barrier of a control shader
 //! each invocation would need its own copy ([`phases`](super::phases)).
 
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::{Op, StorageClass};
 
@@ -17,6 +20,11 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 
 /// The largest depth of instructions that take a copy apart and put it together.
 const MAX_DEPTH: u32 = 32;
+/// The largest number of indices of a part: what every SPIR-V consumer takes.
+const MAX_INDICES: usize = 255;
+/// The largest number of instructions that are followed for all parts together. Shaders of hundreds of loads from copies
+/// of 32 elements take fewer; what is left behind it stays a copy.
+const MAX_STEPS: usize = 1 << 20;
 
 /// An index into a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +62,13 @@ struct Copies<'m> {
     /// For each variable of a function, the value that is stored to it as a whole.
     stored: FxHashMap<Id, Id>,
     /// The pointers to parts of variables that are loaded from.
-    loaded: Vec<Id>,
+    loaded: BTreeSet<Id>,
     /// The variables that are loaded as a whole.
     loaded_whole: FxHashSet<Id>,
     /// The variables that are used in another way, too.
     others: FxHashSet<Id>,
+    /// The number of instructions that were followed.
+    steps: Cell<usize>,
 }
 
 /// What replaces a copy.
@@ -172,9 +182,10 @@ impl<'m> Copies<'m> {
             values: FxHashMap::default(),
             places: inputs.map(Place::whole).map(|place| (place.variable, place)).collect(),
             stored: FxHashMap::default(),
-            loaded: Vec::new(),
+            loaded: BTreeSet::new(),
             loaded_whole: FxHashSet::default(),
             others: FxHashSet::default(),
+            steps: Cell::new(0),
         };
         let mut function = Id(0);
         for i in module.section(Section::Functions) {
@@ -218,7 +229,9 @@ impl<'m> Copies<'m> {
             (Some(Op::Variable | Op::FunctionParameter), _) => return,
             (Some(Op::AccessChain | Op::InBoundsAccessChain), Some(id)) => {
                 let indices = i.operands().get(3..).unwrap_or_default();
-                if let Some(base) = self.places.get(&i.id(2)) {
+                if let Some(base) = self.places.get(&i.id(2))
+                    && base.indices.len() + indices.len() <= MAX_INDICES
+                {
                     let mut place = base.clone();
                     place.indices.extend(indices.iter().map(|id| self.index(Id(*id))));
                     self.places.insert(id, place);
@@ -231,7 +244,7 @@ impl<'m> Copies<'m> {
                     if place.indices.is_empty() {
                         self.loaded_whole.insert(place.variable);
                     } else {
-                        self.loaded.push(i.id(2));
+                        self.loaded.insert(i.id(2));
                     }
                     return;
                 }
@@ -239,6 +252,7 @@ impl<'m> Copies<'m> {
             (Some(Op::Store), _) => {
                 if let Some(Place { variable, indices }) = self.places.get(&i.id(0))
                     && indices.is_empty()
+                    && self.declarations.variable(*variable).is_none()
                     && !self.places.contains_key(&i.id(1))
                 {
                     if self.stored.insert(*variable, i.id(1)).is_some() {
@@ -304,6 +318,10 @@ impl<'m> Copies<'m> {
         }
     }
 
+    fn is_structure(&self, ty: Id) -> bool {
+        matches!(self.declarations.ty(ty), Some(Type::Struct { .. }))
+    }
+
     /// Returns the value that a variable of a function has wherever it is read.
     fn copied(&self, variable: Id) -> Option<Id> {
         self.stored.get(&variable).filter(|_| !self.others.contains(&variable)).copied()
@@ -315,22 +333,26 @@ impl<'m> Copies<'m> {
         let copy = self.places.get(&pointer)?;
         let input = self.source(self.copied(copy.variable)?, &copy.indices, 0)?;
         let variable = self.declarations.variable(input.variable)?;
-        let path: Vec<u32> = input
-            .indices
-            .iter()
-            .map(|index| match index {
+        let mut ty = variable.pointee;
+        for index in &input.indices {
+            let number = match index {
                 Index::Constant(number) => *number,
+                // Which member has which type?
+                Index::Value(_) if self.is_structure(ty) => return None,
                 Index::Value(_) => 0,
-            })
-            .collect();
-        Some((input.clone(), self.declarations.type_at(variable.pointee, &path)?))
+            };
+            ty = self.declarations.type_at(ty, &[number])?;
+        }
+        Some((input, ty))
     }
 
     /// Returns the part of an input that is equal to the part `indices` of a value.
     fn source(&self, value: Id, indices: &[Index], depth: u32) -> Option<Place> {
-        if depth > MAX_DEPTH {
+        let steps = self.steps.get();
+        if depth > MAX_DEPTH || steps == MAX_STEPS {
             return None;
         }
+        self.steps.set(steps + 1);
         let i = *self.values.get(&value)?;
         match i.op()? {
             Op::Load => {
@@ -353,7 +375,7 @@ impl<'m> Copies<'m> {
             Op::CompositeConstruct => {
                 let parts = i.operands().get(2..)?;
                 let (first, rest) = indices.split_first()?;
-                // The parts of a vector may be vectors.
+                // A part of a vector may be several of its components: such a copy is kept.
                 if let Some(Type::Vector { .. }) = self.declarations.ty(i.id(0)) {
                     return None;
                 }
@@ -361,6 +383,7 @@ impl<'m> Copies<'m> {
                     Index::Constant(number) => {
                         self.source(Id(*parts.get(*number as usize)?), rest, depth + 1)
                     }
+                    Index::Value(_) if self.is_structure(i.id(0)) => None,
                     Index::Value(_) => self.source_of_all(parts, *first, rest, depth + 1),
                 }
             }
@@ -379,8 +402,11 @@ impl<'m> Copies<'m> {
     ) -> Option<Place> {
         let (first, others) = elements.split_first()?;
         let mut place = self.source(Id(*first), rest, depth)?;
-        // Where the sources have the number of the element, so that they are elements of one array. What `index` says
-        // there must have been said by nothing else.
+        // The sources must differ in exactly one index, which is the number of the element: they are elements of one array.
+        // Of a single element the only valid index is 0, which its source already has.
+        if others.is_empty() {
+            return Some(place);
+        }
         let mut at = None;
         for (number, element) in (1..).zip(others) {
             let other = self.source(Id(*element), rest, depth)?;

@@ -100,7 +100,7 @@ impl LoweredGeometry {
     /// [`LowerError::GeometryModes`], [`LowerError::Stream`].
     pub(in crate::lower) fn of(module: &Module, entry: &EntryPoint) -> Result<Self, LowerError> {
         let (mut input, mut output) = (None, None);
-        let (mut invocations, mut max_vertices) = (1, 0);
+        let (mut invocations, mut max_vertices) = (1, None);
         for i in module.section(Section::ExecutionModes).filter(|i| i.id(0) == entry.function) {
             match ExecutionMode::from_u32(i.operand(1)) {
                 Some(ExecutionMode::InputPoints) => input = Some(GeometryInput::Points),
@@ -116,13 +116,16 @@ impl LoweredGeometry {
                 Some(ExecutionMode::OutputLineStrip) => output = Some(2),
                 Some(ExecutionMode::OutputTriangleStrip) => output = Some(3),
                 Some(ExecutionMode::Invocations) => invocations = i.operand(2),
-                Some(ExecutionMode::OutputVertices) => max_vertices = i.operand(2),
+                Some(ExecutionMode::OutputVertices) => max_vertices = Some(i.operand(2)),
                 _ => {}
             }
         }
+        let missing = |what| LowerError::GeometryModes { entry_point: entry.name.clone(), what };
+        let max_vertices = max_vertices.filter(|most| *most > 0);
+        let max_vertices =
+            max_vertices.ok_or_else(|| missing("number of vertices that it emits at most"))?;
         let primitives = output
             .and_then(|vertices| always_emitted(module, entry.function, vertices, max_vertices));
-        let missing = |what| LowerError::GeometryModes { entry_point: entry.name.clone(), what };
         Ok(Self {
             input: input.ok_or_else(|| missing("primitives that it takes"))?,
             output_vertices: output.ok_or_else(|| missing("primitives that it emits"))?,

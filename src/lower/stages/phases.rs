@@ -87,7 +87,7 @@ pub(super) fn split(
     let persistent: Vec<(Id, Id)> = privates.into_iter().chain(locals).collect();
     let all = persistent.iter().chain(&crossing.values).map(|(_, ty)| *ty);
     if !all.into_iter().all(|ty| can_be_saved(&declarations, ty)) {
-        return Err(error("between a pointer and its use"));
+        return Err(error("between a value that cannot be saved and its use"));
     }
 
     let annotations = module.section(Section::Annotations);
@@ -349,8 +349,8 @@ fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
 /// The values that one phase computes and another phase uses.
 struct Crossing {
     values: Vec<(Id, Id)>,
-    /// The instructions that compute pointers into variables, or load handles (of images, samplers and the like), in
-    /// order. Both cannot be saved, so each phase that uses one has its instruction again.
+    /// The instructions that compute pointers into variables, or load inputs or handles of images and samplers, in order.
+    /// Pointers and handles cannot be saved, and inputs need not be: each phase that uses one has its instruction again.
     repeated: Vec<(Id, Vec<u32>)>,
     /// For each value, the index of the phase (the code between two barriers) that computes it.
     of: FxHashMap<Id, usize>,
@@ -369,6 +369,9 @@ impl Crossing {
             let result = result_of(i).1;
             ids_of(i).into_iter().filter(move |id| Some(*id) != result)
         };
+        // The input variables, and pointers into them.
+        let inputs = declarations.variables(StorageClass::Input);
+        let mut from_inputs: FxHashSet<Id> = inputs.map(|v| v.id).collect();
         for (number, part) in parts.iter().enumerate() {
             for words in part.iter().flat_map(|block| &blocks[*block].code) {
                 let i = Instruction::new(words);
@@ -377,9 +380,14 @@ impl Crossing {
                 of.insert(result, number);
                 types.insert(result, ty);
                 let is_repeated = match i.op() {
-                    Some(Op::AccessChain | Op::InBoundsAccessChain) => true,
-                    // A handle is the same wherever it is loaded.
-                    Some(Op::Load) => is_handle(declarations, ty),
+                    Some(Op::AccessChain | Op::InBoundsAccessChain) => {
+                        if from_inputs.contains(&i.id(2)) {
+                            from_inputs.insert(result);
+                        }
+                        true
+                    }
+                    // A handle or an input is the same wherever it is loaded.
+                    Some(Op::Load) => is_handle(declarations, ty) || from_inputs.contains(&i.id(2)),
                     Some(Op::SampledImage | Op::Image | Op::CopyObject) => {
                         !can_be_saved(declarations, ty)
                     }
@@ -430,10 +438,7 @@ impl Crossing {
 /// Whether a type is that of handles, which only `OpLoad` makes, of variables that do not change.
 fn is_handle(declarations: &Declarations, ty: Id) -> bool {
     let Some(Type::Other(op)) = declarations.ty(ty) else { return false };
-    matches!(
-        op,
-        Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage | Op::TypeAccelerationStructureKHR
-    )
+    matches!(op, Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage)
 }
 
 /// Whether values of a type can be saved: numbers, booleans, and composites of these.

@@ -111,37 +111,46 @@ fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
 }
 
 /// The transformations of all nodes of the file, and which of them the scene shows.
-struct Nodes {
+pub(super) struct Nodes {
     /// The matrix of each node, from the node's own space to the space of the scene.
-    worlds: Vec<DMat4>,
-    is_shown: Vec<bool>,
+    pub(super) worlds: Vec<DMat4>,
+    pub(super) is_shown: Vec<bool>,
 }
 
 impl Nodes {
-    fn of(gltf: &Gltf, locals: Vec<DMat4>) -> Result<Self> {
-        let mut parents = vec![None; locals.len()];
+    pub(super) fn of(gltf: &Gltf, locals: Vec<DMat4>) -> Result<Self> {
+        let mut has_parent = vec![false; locals.len()];
+        let mut children: Vec<Vec<usize>> = Vec::new();
         for node in gltf.nodes() {
+            children.push(node.children().map(|child| child.index()).collect());
             for child in node.children() {
-                if parents[child.index()].replace(node.index()).is_some() {
+                if std::mem::replace(&mut has_parent[child.index()], true) {
                     bail!("node {} has two parents", child.index());
                 }
             }
         }
         let scene = gltf.default_scene().or_else(|| gltf.scenes().next());
-        let is_root = |root: usize| {
-            scene.as_ref().is_none_or(|scene| scene.nodes().any(|node| node.index() == root))
-        };
-        let mut this = Self { worlds: Vec::new(), is_shown: Vec::new() };
-        for (node, local) in locals.iter().enumerate() {
-            let (mut world, mut at, mut steps) = (*local, node, 0);
-            while let Some(parent) = parents[at] {
-                (world, at, steps) = (locals[parent] * world, parent, steps + 1);
-                if steps > locals.len() {
-                    bail!("node {node} is below itself");
-                }
+        let mut is_shown = vec![scene.is_none(); locals.len()];
+        for root in scene.iter().flat_map(|scene| scene.nodes()) {
+            is_shown[root.index()] = true;
+        }
+        // From each root down, so that a node's matrix follows from that of its parent.
+        let mut this = Self { worlds: locals, is_shown };
+        let mut open: Vec<usize> =
+            (0..has_parent.len()).filter(|node| !has_parent[*node]).collect();
+        let mut reached = 0;
+        while let Some(node) = open.pop() {
+            reached += 1;
+            for child in std::mem::take(&mut children[node]) {
+                this.worlds[child] = this.worlds[node] * this.worlds[child];
+                this.is_shown[child] = this.is_shown[node];
+                open.push(child);
             }
-            this.worlds.push(world);
-            this.is_shown.push(is_root(at));
+        }
+        if reached < has_parent.len() {
+            // Only a node with a parent can be missing.
+            let below = children.iter().flatten().min();
+            bail!("node {} is below itself", below.copied().unwrap_or_default());
         }
         Ok(this)
     }

@@ -14,6 +14,16 @@ const COLORS: [&str; 4] = ["red", "green", "blue", "alpha"];
 
 pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
     let all = bytes;
+    let header = Parser::<DefaultElement>::new().read_ply_header(&mut bytes);
+    // Such elements take no bytes, so the end of the file would not end a loop over them.
+    let empty = header.ok().and_then(|header| {
+        let mut elements = header.elements.into_iter().map(|(_, element)| element);
+        elements.find(|element| element.properties.is_empty() && element.count > 0)
+    });
+    if let Some(empty) = empty {
+        bail!("element '{}' has no properties", empty.name);
+    }
+    bytes = all;
     let ply = Parser::<DefaultElement>::new().read_ply(&mut bytes);
     let ply = ply.map_err(|error| explain(all, &error.to_string()))?;
     let element = |name: &str| Some((ply.header.elements.get(name)?, ply.payload.get(name)?));

@@ -71,3 +71,43 @@ fn buffers_are_in_files_beside() {
         assert!(error.contains("buffer 0") && error.contains(why), "{error}");
     }
 }
+
+/// Elements without properties take no bytes: billions of them would be read until no memory is left.
+#[test]
+fn a_ply_element_without_properties_is_refused() {
+    for encoding in ["binary_little_endian", "ascii"] {
+        let header = format!(
+            "ply\nformat {encoding} 1.0\nelement vertex 0\nproperty float x\n\
+             element nothing 2000000000\nend_header\n"
+        );
+        let error = read("mesh.ply", header.as_bytes()).map(|mesh| mesh.vertices).unwrap_err();
+        assert!(format!("{error:#}").contains("element 'nothing' has no properties"), "{error:#}");
+    }
+}
+
+/// Each is the only child of the one before.
+#[test]
+fn a_deep_scene_is_read_in_one_pass() {
+    let node = |number: u32| match number {
+        0 => serde_json::json!({ "translation": [1.0, 0.0, 0.0] }),
+        _ => serde_json::json!({ "translation": [1.0, 0.0, 0.0], "children": [number - 1] }),
+    };
+    let count = 200_000;
+    let mut nodes: Vec<_> = (0..count).map(node).collect();
+    let gltf = |nodes: &[serde_json::Value]| {
+        let json = serde_json::json!({
+            "asset": { "version": "2.0" },
+            "nodes": nodes,
+            "scenes": [{ "nodes": [nodes.len() - 1] }],
+        });
+        ::gltf::Gltf::from_slice(json.to_string().as_bytes()).unwrap()
+    };
+    let moved = || vec![glam::DMat4::from_translation(glam::DVec3::X); count as usize];
+    let found = super::gltf::Nodes::of(&gltf(&nodes), moved()).unwrap();
+    assert_eq!(found.worlds[0].w_axis.x, f64::from(count));
+    assert!(found.is_shown.iter().all(|is_shown| *is_shown));
+    // The last one below the first one.
+    nodes[0] = serde_json::json!({ "children": [count - 1] });
+    let error = super::gltf::Nodes::of(&gltf(&nodes), moved()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().ends_with("is below itself"), "{error}");
+}
