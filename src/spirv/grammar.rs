@@ -165,6 +165,28 @@ pub fn visit_ids(instruction: Instruction<'_>, mut visit: impl FnMut(usize)) -> 
     true
 }
 
+/// What an operand says about the order of accesses to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OrderOperand {
+    Scope,
+    Semantics,
+}
+
+/// The indices of the operands of barriers and atomic operations that are scopes and memory semantics.
+pub(super) fn order_operands(
+    instruction: Instruction<'_>,
+) -> impl Iterator<Item = (usize, OrderOperand)> {
+    let entry = lookup(instruction.opcode());
+    let leading = entry.map_or(&[][..], |entry| &entry.operands[..entry.leading_ids]);
+    let orders = leading.iter().any(|operand| operand.kind == OperandKind::IdMemorySemantics);
+    let end = if orders { instruction.operands().len() } else { 0 };
+    leading.iter().enumerate().take(end).filter_map(|(at, operand)| match operand.kind {
+        OperandKind::IdScope => Some((at, OrderOperand::Scope)),
+        OperandKind::IdMemorySemantics => Some((at, OrderOperand::Semantics)),
+        _ => None,
+    })
+}
+
 /// Returns the ids among the operands. If the grammar does not tell which operands are ids, all
 /// operands are returned.
 pub(crate) fn ids_of(instruction: Instruction<'_>) -> Vec<Id> {

@@ -5,7 +5,7 @@
 //! the other.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{AddressingModel, Decoration, MemoryModel, Op};
+use spirv::{AddressingModel, Op};
 
 use super::entry_point::{EntryPoint, debug_info_sets, is_of_sets};
 use super::id_set::{IdMap, IdSet};
@@ -23,13 +23,9 @@ pub enum MergeError {
         /// The opcode.
         opcode: u16,
     },
-    /// The memory models differ, but a module has only one. Only a module with the model `GLSL450` can get the model
-    /// `Vulkan`, if it has no variables that are `Coherent` or `Volatile`, no atomic operations and no memory barriers:
-    /// everything else means the same in both.
-    #[error(
-        "{stage} has another memory model than the stages before it, and one of them has coherent variables, atomic \
-         operations or memory barriers"
-    )]
+    /// The memory models differ, but a module has only one. Only the models `Simple` and `GLSL450` have been replaced by
+    /// the model `Vulkan` of another stage.
+    #[error("{stage} has another memory model than the stages before it")]
     MemoryModel {
         /// The stage and the entry point of the second module.
         stage: String,
@@ -85,50 +81,21 @@ pub(crate) fn merge(
     })
 }
 
-/// Gives `module` a memory model and an addressing model that are right for the code of `other`, too. `None` if there are no
-/// such models.
+/// Gives `module` an addressing model that is right for the code of `other`, too. `None` if their memory models differ.
 fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     let of = |module: &Module| {
         let model = module.section(Section::MemoryModel).next();
         model.map(|i| (i.operand(0), i.operand(1)))
     };
     let ((addressing, model), (other_addressing, other_model)) = (of(module)?, of(other)?);
-    let vulkan = MemoryModel::Vulkan as u32;
-    let is_known = model == other_model
-        || model == vulkan && has_no_order(other, other_model)
-        || other_model == vulkan && has_no_order(module, model);
     module.edit(Section::MemoryModel, |_, operands| {
-        if let [to_addressing, to_model] = operands {
-            if addressing == AddressingModel::Logical as u32 {
-                *to_addressing = other_addressing;
-            }
-            if other_model == vulkan {
-                *to_model = vulkan;
-            }
+        if let [to_addressing, _] = operands
+            && addressing == AddressingModel::Logical as u32
+        {
+            *to_addressing = other_addressing;
         }
     });
-    is_known.then_some(())
-}
-
-/// Whether a module with this memory model means the same with the model `Vulkan`: the model is `GLSL450`, and nothing
-/// says in which order other invocations see what an invocation stores. Barriers of control shaders are no such thing,
-/// for a capture runs the invocations of a patch one after the other.
-fn has_no_order(module: &Module, model: u32) -> bool {
-    let is_ordered = |i: Instruction<'_>| {
-        let decorations = [Decoration::Coherent, Decoration::Volatile].map(|d| d as u32);
-        match i.op() {
-            Some(Op::Decorate) => decorations.contains(&i.operand(1)),
-            Some(Op::MemberDecorate) => decorations.contains(&i.operand(2)),
-            // The names of all atomic operations begin alike, also of those of extensions.
-            Some(op) => op == Op::MemoryBarrier || format!("{op:?}").starts_with("Atomic"),
-            None => true,
-        }
-    };
-    model == MemoryModel::GLSL450 as u32
-        && ![Section::Annotations, Section::Functions]
-            .into_iter()
-            .flat_map(|section| module.section(section))
-            .any(is_ordered)
+    (model == other_model).then_some(())
 }
 
 /// Returns the ids of values whose integer type is wider than 32 bits. In an `OpSwitch` with such a

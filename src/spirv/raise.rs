@@ -1,5 +1,5 @@
-//! Raises the version of a module before it is merged into a newer one. Constructs that later versions
-//! no longer allow are rewritten:
+//! Raises the version and the memory model of a module before it is merged into a newer one. Constructs that later
+//! versions no longer allow are rewritten:
 //!
 //! * From 1.4 on, the interface of an entry point lists all global variables that it uses, not only
 //!   inputs and outputs. `BufferBlock` no longer exists: a storage buffer is a `Block` in the storage
@@ -7,15 +7,17 @@
 //! * From 1.6 on, buffer textures are images instead of sampled images, and the labels of an
 //!   `OpBranchConditional` must differ.
 
+mod memory_model;
+
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::{Decoration, Dim, Op, StorageClass};
+use spirv::{Decoration, Dim, MemoryModel, Op, StorageClass};
 
 use super::declarations::{Declarations, Type};
 use super::emit::{Builder, Code};
 use super::entry_point::{EntryPoint, remove_annotations};
 use super::{Id, Instruction, Module, Section, result_of, visit_ids};
 
-/// Raises the version of a module to the version of another module, if the other version is higher. The
+/// Raises the version and the memory model of a module to those of another module, if the others are higher. The
 /// module must have been [isolated](super::entry_point::isolate) to the entry point.
 pub(crate) fn raise(module: &mut Module, entry: &mut EntryPoint, other: &Module) {
     let from = module.version();
@@ -30,7 +32,14 @@ pub(crate) fn raise(module: &mut Module, entry: &mut EntryPoint, other: &Module)
         replace_sampled_buffers(module);
         replace_equal_branches(module);
     }
+    let is_raised = MODELS.into_iter().any(|model| module.has_memory_model(model));
+    if is_raised && other.has_memory_model(MemoryModel::Vulkan) {
+        memory_model::raise_to_vulkan(module);
+    }
 }
+
+/// The memory models that say less than `Vulkan`.
+const MODELS: [MemoryModel; 2] = [MemoryModel::Simple, MemoryModel::GLSL450];
 
 /// Adds the module's global variables to the interface, as SPIR-V 1.4 requires. The module has only variables that the
 /// entry point uses.
