@@ -27,7 +27,7 @@ root=$here/root
 bin=$here/bin
 libraries=$root/usr/lib/x86_64-linux-gnu
 linker=$libraries/ld-linux-x86-64.so.2
-packages='mesa-vulkan-drivers libvulkan1 libvulkan-dev vulkan-tools patchelf'
+packages='mesa-vulkan-drivers libvulkan1 libvulkan-dev vulkan-tools spirv-tools patchelf'
 
 # shellcheck source=tests/apt.sh
 . tests/apt.sh
@@ -49,11 +49,13 @@ fetch() {
         dpkg-deb -x "$package" "$root"
         rm "$package"
     done
-    cat >"$bin/patchelf" <<END
+    for tool in patchelf spirv-val; do
+        cat >"$bin/$tool" <<END
 #!/bin/sh
-exec "$linker" --library-path "$libraries" "$root/usr/bin/patchelf" "\$@"
+exec "$linker" --library-path "$libraries" "$root/usr/bin/$tool" "\$@"
 END
-    chmod +x "$bin/patchelf"
+        chmod +x "$bin/$tool"
+    done
     # The paths of a program count for the libraries of libraries, too, but not for those that have paths of their own.
     for library in "$libraries"/*.so*; do
         [ -z "$("$bin/patchelf" --print-rpath "$library")" ] || "$bin/patchelf" --remove-rpath "$library"
@@ -105,7 +107,7 @@ if [ -z "$(find "$here/wanted" -newer tests/newest.sh -mmin -60 2>/dev/null)" ];
     mv "$here/wanted.new" "$here/wanted"
 fi
 cmp -s "$here/wanted" "$here/packages" || {
-    echo 'tests/newest.sh: fetching the newest lavapipe (80 MB) into target/newest' >&2
+    echo 'tests/newest.sh: fetching the newest lavapipe (85 MB) into target/newest' >&2
     fetch
 }
 

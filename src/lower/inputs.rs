@@ -8,7 +8,7 @@
 mod attribute;
 pub(super) mod parts;
 
-use spirv::{BuiltIn, Decoration, Op, StorageClass};
+use spirv::{BuiltIn, Op, StorageClass};
 
 use self::parts::{Constituents, Part, constituents, parts};
 use super::functions::Function;
@@ -165,10 +165,15 @@ impl<'a> Inputs<'a> {
                 | BuiltIn::SubgroupLtMask),
             ) => {
                 let builder = &mut linker.builder;
-                let input = builder.variable(StorageClass::Input, ty);
-                builder.decorate(input, Decoration::BuiltIn, &[which as u32]);
+                let is_mask = self.declarations.vector(ty).is_some_and(|(_, count)| count > 1);
+                let unsigned = if is_mask { builder.uvec(4) } else { builder.uint() };
+                let input = builder.built_in(which, unsigned);
                 self.interface.push(input);
-                return Ok(code.value(builder, Op::Load, ty, &[input.0]));
+                let value = code.value(builder, Op::Load, unsigned, &[input.0]);
+                return Ok(match unsigned == ty {
+                    true => value,
+                    false => code.value(builder, Op::Bitcast, ty, &[value.0]),
+                });
             }
             known => {
                 return Err(LowerError::BuiltIn {

@@ -1,7 +1,7 @@
 //! Adds declarations and code to a module.
 
 use rustc_hash::FxHashMap;
-use spirv::{Op, StorageClass};
+use spirv::{BuiltIn, Decoration, Op, StorageClass};
 
 use super::module::encode;
 use super::{Id, Module, Section, string_words};
@@ -127,6 +127,18 @@ impl<'m> Builder<'m> {
         id
     }
 
+    /// Declares the input variable of a built-in, of which an entry point may have only one.
+    pub(crate) fn built_in(&mut self, which: BuiltIn, ty: Id) -> Id {
+        let key = vec![Op::Variable as u32, StorageClass::Input as u32, which as u32];
+        if let Some(id) = self.known.get(&key) {
+            return *id;
+        }
+        let id = self.variable(StorageClass::Input, ty);
+        self.decorate(id, Decoration::BuiltIn, &[which as u32]);
+        self.known.insert(key, id);
+        id
+    }
+
     /// Adds an `OpName`.
     pub fn name(&mut self, id: Id, name: &str) {
         let mut words = vec![id.0];
@@ -135,7 +147,7 @@ impl<'m> Builder<'m> {
     }
 
     /// Adds an `OpDecorate`.
-    pub fn decorate(&mut self, id: Id, decoration: spirv::Decoration, parameters: &[u32]) {
+    pub fn decorate(&mut self, id: Id, decoration: Decoration, parameters: &[u32]) {
         let mut words = vec![id.0, decoration as u32];
         words.extend_from_slice(parameters);
         self.module.push(Section::Annotations, Op::Decorate, &words);

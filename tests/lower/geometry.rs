@@ -578,3 +578,46 @@ fn an_emission_reads_what_is_captured() {
     );
     assert_eq!(found, ["b"]);
 }
+
+/// An entry point has one variable for a built-in, whose types the stages may disagree about.
+#[test]
+fn stages_share_the_inputs_that_the_compute_shader_has_too() {
+    let common = "#extension GL_KHR_shader_subgroup_ballot : require
+        #extension GL_EXT_device_group : require";
+    let read = "uint(gl_SubgroupSize) + uint(gl_DeviceIndex) + gl_SubgroupEqMask.x";
+    let vertex = format!(
+        "#version 450
+        {common}
+        void main() {{ gl_Position = vec4({read}); }}"
+    );
+    let geometry = format!(
+        "#version 450
+        {common}
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 16) out vec4 to;
+        void main() {{ to = gl_in[0].gl_Position + {read}; EmitVertex(); }}"
+    );
+    for target in ["vulkan1.1", "vulkan1.2", "vulkan1.3"] {
+        let compile =
+            |stage, source| common::compile_stage(stage, source, &["--target-env", target]);
+        let (vertex, geometry) = (compile("vert", &vertex), compile("geom", &geometry));
+        let (vertex, input) = (Shader::new(&vertex), VertexInput::default());
+        let options = compute::Options::new(&input).vertex_shader(&vertex);
+        let lowered = compute::lower(&Shader::new(&geometry), &options).unwrap();
+        common::validate(&lowered.words, target);
+        let module = Module::parse(&lowered.words).unwrap();
+        let mut built_ins: Vec<u32> = module
+            .section(Section::Annotations)
+            .filter(|i| i.is(Op::Decorate) && i.operand(1) == Decoration::BuiltIn as u32)
+            .map(|i| i.operand(2))
+            .collect();
+        for built_in in [BuiltIn::SubgroupSize, BuiltIn::DeviceIndex, BuiltIn::SubgroupEqMask] {
+            assert!(built_ins.contains(&(built_in as u32)), "{built_in:?}");
+        }
+        let all = built_ins.len();
+        built_ins.sort_unstable();
+        built_ins.dedup();
+        assert_eq!(built_ins.len(), all, "{target}");
+    }
+}

@@ -1,6 +1,8 @@
 //! The validator as a function.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 use std::ptr;
 
 use spirv_tools_sys::diagnostics::{Diagnostic, diagnostic_destroy};
@@ -8,11 +10,42 @@ use spirv_tools_sys::shared::{Binary, SpirvResult, TargetEnv, context_create, co
 use spirv_tools_sys::val;
 
 /// Validates a module for a target, which is named as on the command line of spirv-val:
-/// `vulkan1.0`, `vulkan1.1spv1.4`.
+/// `vulkan1.0`, `vulkan1.1spv1.4`. With `VKXFB_SPIRV_VAL` in the environment, the program of that name validates it, too.
 ///
 /// # Errors
-/// The messages of the validator, or that the target is unknown.
+/// The messages of the validators, or that the target is unknown.
 pub fn validate(words: &[u32], target: &str) -> Result<(), String> {
+    validate_here(words, target)?;
+    match std::env::var_os("VKXFB_SPIRV_VAL") {
+        Some(program) => validate_by(&program, words, target),
+        None => Ok(()),
+    }
+}
+
+/// Lets a program that takes the arguments of spirv-val validate a module.
+fn validate_by(program: &OsStr, words: &[u32], target: &str) -> Result<(), String> {
+    let name = program.display();
+    let failed = |error: std::io::Error| format!("{name}: {error}");
+    let mut child = Command::new(program)
+        .args(["--target-env", target, "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    if let Some(mut input) = child.stdin.take() {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        input.write_all(&bytes).map_err(failed)?;
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    let said = [output.stdout, output.stderr].concat();
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{name} for {target}: {}", String::from_utf8_lossy(&said))),
+    }
+}
+
+fn validate_here(words: &[u32], target: &str) -> Result<(), String> {
     let environment: TargetEnv =
         target.parse().map_err(|_| format!("spirv-val knows no target {target}"))?;
     let binary = Binary { code: words.as_ptr(), size: words.len() };
