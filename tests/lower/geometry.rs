@@ -282,14 +282,15 @@ fn decorations_with_ids_are_merged() {
         ids.find(|id| declarations.name(*id) == Some(name)).unwrap()
     };
     let [a, b] = ["first", "second"].map(|name| named(&declarations, &module, name));
-    let operands = [a.0, Decoration::CounterBuffer as u32, b.0];
+    // What a decoration names is declared before what it decorates.
+    let operands = [b.0, Decoration::CounterBuffer as u32, a.0];
     module.push(Section::Annotations, Op::DecorateId, &operands);
     let lowered = lower_valid(&vertex, &module.words(), "vulkan1.0");
     let module = Module::parse(&lowered.words).unwrap();
     let declarations = Declarations::of(&module);
     let [a, b] = ["first", "second"].map(|name| named(&declarations, &module, name));
     let decoration = module.section(Section::Annotations).find(|i| i.is(Op::DecorateId)).unwrap();
-    assert_eq!(decoration.operands(), [a.0, Decoration::CounterBuffer as u32, b.0]);
+    assert_eq!(decoration.operands(), [b.0, Decoration::CounterBuffer as u32, a.0]);
 }
 
 #[test]
