@@ -69,7 +69,7 @@ Maintainer: $maintainer
 Installed-Size: $(find "$root/usr" -type f -printf '%s\n' | awk '{ kib += int(($1 + 1023) / 1024) } END { print kib }')
 Depends: libc6 (>= $GLIBC)
 Recommends: libvulkan1
-Suggests: mesa-vulkan-drivers | vulkan-icd
+Suggests: glslang-tools, mesa-vulkan-drivers | vulkan-icd
 Section: graphics
 Priority: optional
 Description: transform feedback for every Vulkan device, by compute

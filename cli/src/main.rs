@@ -7,6 +7,7 @@ mod bench;
 mod broadcast;
 mod capture;
 mod everything;
+mod glslang;
 mod hint;
 mod info;
 mod inspect;
@@ -82,6 +83,9 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb layer install --user          let the Vulkan loader find the layer
   vkxfb completions bash              what a shell completes commands with; vkxfb man prints a page
 vkxfb COMMAND --help has more.
+
+Shaders are SPIR-V, vertex shaders in WGSL, or GLSL, which glslang compiles
+where it is installed.
 
 --varyings takes outputs by name (colour, block.matrix, light[2].position,
 gl_Position) or by place: @3 is the output at location 3, @3.yz the second and
@@ -535,20 +539,20 @@ impl From<DomainOriginName> for DomainOrigin {
 struct Captured {
     #[command(flatten)]
     selected: Selected,
-    /// A tessellation control shader that runs after the vertex shader: SPIR-V, or GLSL (.tesc,
-    /// .glsl), for which glslangValidator must be installed
+    /// A tessellation control shader that runs after the vertex shader: SPIR-V or GLSL (.tesc,
+    /// .glsl)
     #[arg(long, value_name = "FILE", conflicts_with = "stage", requires = "evaluation")]
     control: Option<PathBuf>,
     /// A tessellation evaluation shader that runs after the tessellation control shader, and is
-    /// captured, unless a geometry shader is: SPIR-V, or GLSL (.tese, .glsl)
+    /// captured, unless a geometry shader is: SPIR-V or GLSL (.tese, .glsl)
     #[arg(long, value_name = "FILE", conflicts_with = "stage", requires = "control")]
     evaluation: Option<PathBuf>,
     /// Where the origin of the tessellation domain is, which decides about the order of the
     /// vertices of triangles
     #[arg(long, value_name = "ORIGIN", value_enum, default_value_t, requires = "control")]
     domain_origin: DomainOriginName,
-    /// A geometry shader that runs after the other shaders, and is captured instead of them: SPIR-V,
-    /// or GLSL (.geom, .gs, .glsl), for which glslangValidator must be installed
+    /// A geometry shader that runs after the other shaders, and is captured instead of them: SPIR-V
+    /// or GLSL (.geom, .gs, .glsl)
     #[arg(long, value_name = "FILE", conflicts_with = "stage")]
     geometry: Option<PathBuf>,
     /// Capture these outputs, as glTransformFeedbackVaryings would, instead of those with

@@ -3,13 +3,13 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
 use spirv::{ExecutionModel, MAGIC_NUMBER};
-use vkxfb::frontend::{FrontendError, glsl, wgsl};
+use vkxfb::frontend::{FrontendError, wgsl};
 use vkxfb::spirv::words_from_bytes;
 
+use super::glslang;
 use super::specialize::{Constants, Values};
 
 /// The kinds of files that are accepted as vertex shaders, for messages.
@@ -50,7 +50,7 @@ impl LaterStage {
         }
     }
 
-    /// The name of the stage in glslangValidator's option `-S` and in the extension of files.
+    /// The name of the stage in the extension of files, and for glslang.
     const fn extension(self) -> &'static str {
         match self {
             Self::Control => "tesc",
@@ -208,19 +208,16 @@ pub(super) fn read(
 ) -> Result<(Vec<u32>, Values)> {
     let path = || file.display().to_string();
     let bytes = read_bytes(file)?;
-    let source = || std::str::from_utf8(&bytes).with_context(path);
     let kind = Kind::of(file, &bytes);
     let words = match kind {
         Kind::Spirv => words_from_bytes(&bytes).with_context(path)?,
         Kind::Wgsl => {
             let overrides = constants.overrides();
             let overrides: Vec<_> = overrides.iter().map(|(key, v)| (key.as_str(), *v)).collect();
-            wgsl::vertex_shader_with(source()?, entry_point, &overrides).with_context(path)?
+            let source = std::str::from_utf8(&bytes).with_context(path)?;
+            wgsl::vertex_shader_with(source, entry_point, &overrides).with_context(path)?
         }
-        Kind::Glsl => match glsl::vertex_shader(source()?) {
-            Ok(words) => words,
-            Err(error) => compile_instead(file, &error).with_context(path)?,
-        },
+        Kind::Glsl => glslang::compile(file, &bytes, "vert")?,
         _ => return Err(refuse(file, &bytes, kind, ACCEPTED)),
     };
     tracing::debug!(file = %file.display(), ?kind, words = words.len(), "read");
@@ -323,77 +320,19 @@ fn read_before(
     }
 }
 
-/// Reads a shader after the vertex shader from a file: SPIR-V, or GLSL, which glslangValidator compiles, because naga,
-/// which compiles vertex shaders, does not support these stages.
+/// Reads a shader after the vertex shader from a file: SPIR-V, or GLSL, which is compiled. WGSL has none of these stages.
 fn read_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     match Kind::of(file, &bytes) {
         Kind::Spirv => words_from_bytes(&bytes).with_context(|| file.display().to_string()),
-        Kind::Glsl => compile_later(stage, file),
-        Kind::Later(found) if found == stage => compile_later(stage, file),
+        Kind::Glsl => glslang::compile(file, &bytes, stage.extension()),
+        Kind::Later(found) if found == stage => glslang::compile(file, &bytes, stage.extension()),
         Kind::Later(found) => {
             let (path, found, option) = (file.display(), found.name(), stage.option());
             bail!("{path} is {found} by its extension, and {option} takes {}", stage.name())
         }
         kind => Err(refuse(file, &bytes, kind, &stage.accepted())),
     }
-}
-
-fn compile_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
-    let path = file.display();
-    compile(file, &["-S", stage.extension()])?.map_err(|refusal| match refusal {
-        Refusal::CannotRun(error) => anyhow!(error).context(format!(
-            "{path} is {} in GLSL, and {COMPILER}, which would compile it, cannot be run: install \
-             glslang, or give the SPIR-V",
-            stage.name()
-        )),
-        Refusal::Errors(said) => anyhow!("{COMPILER} does not compile {path}:\n{said}"),
-    })
-}
-
-/// Compiles a vertex shader that naga does not support, for example because it has combined image samplers or `xfb_*`
-/// layouts. Uniforms outside of blocks are in the block `gl_DefaultUniformBlock`. Outputs without a location, and
-/// resources without a binding, get the first free location or binding.
-fn compile_instead(file: &Path, error: &FrontendError) -> Result<Vec<u32>> {
-    compile(file, &["-S", "vert", "-R", "--aml", "--amb"])?.map_err(|refusal| match refusal {
-        Refusal::CannotRun(_) => anyhow!(
-            "{error}\n{COMPILER}, which takes what naga does not, would be asked as well if it were installed"
-        ),
-        Refusal::Errors(said) => anyhow!("{error}\n{COMPILER} does not compile it either:\n{said}"),
-    })
-}
-
-const COMPILER: &str = "glslangValidator";
-
-/// The reason why glslangValidator does not compile a shader.
-enum Refusal {
-    CannotRun(std::io::Error),
-    Errors(String),
-}
-
-/// Compiles a shader for Vulkan with glslangValidator.
-fn compile(file: &Path, options: &[&str]) -> Result<Result<Vec<u32>, Refusal>> {
-    let module = tempfile::NamedTempFile::new().context("cannot make a temporary file")?;
-    let mut command = Command::new(COMPILER);
-    command.args(["--quiet", "-V"]).args(options).arg("-o").arg(module.path()).arg(file);
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => return Ok(Err(Refusal::CannotRun(error))),
-    };
-    if !output.status.success() {
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said);
-        // The output ends with lines that only count the errors.
-        let is_summary = |line: &&str| {
-            let summaries =
-                ["compilation terminated", "No code generated", "SPIR-V is not generated"];
-            line.is_empty() || summaries.iter().any(|summary| line.contains(summary))
-        };
-        let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !is_summary(l)).collect();
-        return Ok(Err(Refusal::Errors(lines.join("\n"))));
-    }
-    let bytes = read_bytes(module.path())?;
-    Ok(Ok(words_from_bytes(&bytes).with_context(|| file.display().to_string())?))
 }
 
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {

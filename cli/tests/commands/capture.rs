@@ -4,6 +4,7 @@
 //! Captures are compared with the driver's own capture of the same draw.
 
 use crate::command::{Ran, Shaders, command, vkxfb};
+use crate::common;
 use serde_json::{Value, json};
 
 /// A vertex shader without inputs, whose outputs are computed from the numbers of the vertex and
@@ -626,12 +627,11 @@ fn what_a_shader_lacks_is_named() {
     let even = vkxfb(&["capture", &numbers, "--vertices", "6"]).exits(0).stderr;
     assert!(!even.contains("no whole primitive"), "{even}");
     // A block without a name is not called by its id.
-    let nameless = files.shaders.file(
-        "nameless.vert",
-        b"#version 450
+    let block = "#version 450
         layout(set = 0, binding = 4) uniform Block { vec4 at; };
-        void main() { gl_Position = at; }",
-    );
+        void main() { gl_Position = at; }";
+    let words = common::compile(block, &["-g0"]);
+    let nameless = files.shaders.file("nameless.spv", bytemuck::cast_slice(&words));
     vkxfb(&["capture", &nameless, "--vertices", "3"])
         .refuses(&["descriptor set 0 binding 4, a uniform buffer of 16 bytes: --uniform 0.4=FILE"]);
     let points = ["capture", &numbers, "--vertices", "3", "--topology", "point-list", "--backend"];

@@ -1070,6 +1070,8 @@ fn sources_are_compiled() {
         let ran = vkxfb(&["inspect", file, "--varyings", "colour", "--json"]).exits(0);
         let json = ran.json();
         assert_eq!(json["outputs"][0]["location"], 3, "{json}");
+        // The compiler has added none.
+        assert_eq!(json["inputs"], serde_json::json!([]), "{json}");
         for backend in ["vertex", "compute"] {
             let lower = ["lower", file, "--varyings", "colour", "--backend", backend, "-o", out];
             vkxfb(&lower).exits(0);
@@ -1080,36 +1082,23 @@ fn sources_are_compiled() {
     let spirv = shaders.glsl("spirv.vert", CAPTURES);
     vkxfb(&["inspect", &spirv]).exits(0);
     let decorated = shaders.file("xfb.vert", CAPTURES.trim_start().as_bytes());
-    let without_glslang =
-        |file: &str| Ran::new(command(&["inspect", file]).env("PATH", "").output().unwrap());
-    without_glslang(&decorated).refuses(&[
-        "xfb.vert: 3:",
-        "xfb_buffer",
-        "--varyings",
-        "glslangValidator",
-        "if it were installed",
-    ]);
     assert_eq!(
         vkxfb(&["inspect", &decorated]).exits(0).stdout,
         vkxfb(&["inspect", &spirv]).exits(0).stdout
     );
     let broken = shaders.file("broken.wgsl", b"@vertex fn main( {}");
     vkxfb(&["inspect", &broken]).refuses(&["broken.wgsl: 1:"]);
-    // naga panics on this shader. Only the error is shown.
-    let huge = b"#version 450\nvoid main() { float a[2000000000][2]; }";
-    without_glslang(&shaders.file("huge.vert", huge))
-        .refuses(&["huge.vert: naga fails with a panic"]);
 }
 
-/// GLSL that naga does not support is compiled by glslangValidator.
+/// GLSL is taken as glslang takes it, with names, values of specialization constants and included files.
 #[test]
-fn what_naga_refuses_is_compiled_by_glslang() {
+fn glsl_is_compiled_by_glslang() {
     let shaders = Shaders::new();
     let capture = |file: &str, more: &[&str]| {
         let draw = ["capture", file, "--vertices", "1", "--topology", "point-list"];
         vkxfb(&[&draw[..], &["--format", "csv"], more].concat())
     };
-    // naga refuses a member of a block with the name of an input.
+    // A member of a block has the name of an input.
     let same = shaders.file(
         "same.vert",
         b"#version 450
@@ -1120,7 +1109,7 @@ fn what_naga_refuses_is_compiled_by_glslang() {
     let given = ["--attribute", "joints=1", "--uniform", "0.1.joints[1]=scale(2)"];
     let csv = capture(&same, &[&given[..], &["--uniform", "0.1.*=0"]].concat()).exits(0).stdout;
     assert!(csv.contains("\n0,2.0,2.0,2.0,1.0\n"), "{csv}");
-    // naga refuses uniforms outside of blocks, and interface variables without locations.
+    // Uniforms outside of blocks, and interface variables without locations.
     let loose = shaders.file(
         "loose.vert",
         b"#version 450
@@ -1132,11 +1121,79 @@ fn what_naga_refuses_is_compiled_by_glslang() {
     let given = ["--attribute", "position=1,2,3", "--uniform", "0.0.time=2"];
     let csv = capture(&loose, &given).exits(0).stdout;
     assert!(csv.contains("\n0,2.0,4.0,6.0,1.0,2.0,3.0,1.0\n"), "{csv}");
-    // If neither compiler takes the shader, the message has the errors of both.
-    let wrong = shaders.file("wrong.vert", b"#version 450\nvoid main() { gl_Position = nothing; }");
-    capture(&wrong, &[]).refuses(&[
-        "wrong.vert: 2:",
-        "glslangValidator does not compile it either:",
-        "'nothing' : undeclared identifier",
+    let included = b"#define PLACE vec4(1, 2, 3, 1)\n";
+    std::fs::create_dir(shaders.path("parts")).unwrap();
+    shaders.file("parts/place.glsl", included);
+    let source = b"#version 450
+        #extension GL_GOOGLE_include_directive : require
+        #include \"parts/place.glsl\"
+        layout(constant_id = 3) const float scale = 2.5;
+        void main() { gl_Position = PLACE * scale; }";
+    shaders.file("-dash.vert", source);
+    let draw = ["capture", "--vertices=1", "--topology=point-list", "--format=csv"];
+    let mut from_folder = command(&[&draw[..], &["--constant=3=2", "--", "-dash.vert"]].concat());
+    let csv = Ran::new(from_folder.current_dir(shaders.0.path()).output().unwrap()).exits(0).stdout;
+    assert!(csv.contains("\n0,2.0,4.0,6.0,2.0\n"), "{csv}");
+
+    // The message is that of the compiler, without what only follows from it.
+    let wrong = shaders.file("wrong.vert", b"#version 450\nvoid main() { float a = nothing; }");
+    let ran = vkxfb(&["inspect", &wrong]).exits(2);
+    let said = format!(
+        "error: glslang does not compile {wrong}:\nERROR: {wrong}:2: 'nothing' : undeclared identifier\n"
+    );
+    assert_eq!(ran.stderr, said);
+    let without = shaders.file("without.vert", b"#version 450\nvoid f() {}");
+    vkxfb(&["inspect", &without]).refuses(&["does not compile", "Missing entry point"]);
+    let marked = shaders.file("marked.vert", b"\xef\xbb\xbf#version 450\nvoid main() { wrong; }");
+    vkxfb(&["inspect", &marked]).refuses(&["marked.vert:1:", "byte order mark"]);
+}
+
+/// Where glslang is not installed, or does not survive a shader, the command says so.
+#[cfg(unix)]
+#[test]
+fn glslang_that_is_missing_or_crashes_is_an_error() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let shaders = Shaders::new();
+    let folder = shaders.0.path();
+    let source = b"#version 450\nvoid main() { gl_Position = vec4(0); }";
+    let glsl = shaders.file("a.vert", source);
+    let inspect = |file: &str| {
+        let mut command = command(&["inspect", file]);
+        Ran::new(command.env("PATH", folder).output().unwrap())
+    };
+    inspect(&glsl).refuses(&[
+        "a.vert is GLSL",
+        "neither glslang nor glslangValidator can be run",
+        "install glslang",
+        "or give SPIR-V or WGSL",
     ]);
+    let wgsl = "@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }";
+    inspect(&shaders.file("a.wgsl", wgsl.as_bytes())).exits(0);
+
+    // By either name, the current one first.
+    for name in ["glslangValidator", "glslang"] {
+        let script = format!("#!/bin/sh\necho {name} says no\nexit 2\n");
+        std::fs::write(folder.join(name), script).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(folder.join(name), mode).unwrap();
+        inspect(&glsl).refuses(&["does not compile", &format!("\n{name} says no\n")]);
+    }
+    std::fs::write(folder.join("glslang"), "#!/bin/sh\nkill -SEGV $$\n").unwrap();
+    inspect(&glsl).refuses(&["crashed or was killed", "a.vert", "signal: 11"]);
+}
+
+/// Macros expand to 2,000 calls, each within the one before. A compiler in the command's own process, which recurses,
+/// would overflow the stack.
+#[test]
+fn macros_do_not_abort_the_command() {
+    let shaders = Shaders::new();
+    let source = b"#version 450
+        #define A(x) sin(sin(sin(sin(sin(sin(sin(sin(sin(sin(x))))))))))
+        #define B(x) A(A(A(A(A(A(A(A(A(A(x))))))))))
+        #define C(x) B(B(B(B(B(B(B(B(B(B(x))))))))))
+        layout(location = 0) in float a;
+        void main() { gl_Position = vec4(C(C(a))); }";
+    let ran = vkxfb(&["inspect", &shaders.file("macros.vert", source)]);
+    assert!(ran.status == 0 || ran.stderr.contains("glslang"), "{}", ran.stderr);
 }
