@@ -182,7 +182,7 @@
 //!
 //! * `gpu-allocator`: implements [`runtime::MemoryAllocator`] for
 //!   `gpu_allocator::vulkan::Allocator`.
-//! * `wgsl`, `glsl`: the module `frontend`, which compiles vertex shaders in these languages. A
+//! * `wgsl`: the module `frontend`, which compiles vertex shaders in WGSL, and modules of naga. A
 //!   [`capture::CaptureList`] says what to capture from them.
 
 // docs.rs says of what needs a feature that it does.
@@ -194,7 +194,7 @@
 
 pub mod capture;
 pub mod counts;
-#[cfg(any(feature = "glsl", feature = "wgsl"))]
+#[cfg(feature = "wgsl")]
 pub mod frontend;
 pub mod guide;
 #[cfg(feature = "internal")]
@@ -234,5 +234,5 @@ pub use ash;
 pub use gpu_allocator;
 
 /// The version of naga whose modules this crate takes.
-#[cfg(any(feature = "glsl", feature = "wgsl"))]
+#[cfg(feature = "wgsl")]
 pub use naga;

@@ -20,8 +20,7 @@ use super::{FrontendError, SourceLocation};
 /// The name of the thread that naga runs in. A panic hook can use it to recognize naga's panics.
 pub const NAGA_THREAD: &str = "vkxfb-naga";
 
-/// The stack size in bytes. It is enough for [`MAX_NESTING`] levels in builds without optimisation. There is room for
-/// further levels, because macros of a source may expand to more than the limit.
+/// The stack size in bytes. It is enough for [`MAX_NESTING`] levels in builds without optimisation.
 const STACK_SIZE: usize = 64 << 20;
 
 /// The largest number of levels of nested brackets, operators and branches in a source, and of nested
@@ -50,14 +49,9 @@ fn said(panic: &(dyn Any + Send)) -> String {
 
 /// Returns an error for a source with more than [`MAX_NESTING`] levels.
 pub(super) fn check_nesting(tokens: &Tokens<'_>) -> Result<(), FrontendError> {
-    let (mut code, mut directive) = (Nesting::default(), Nesting::default());
-    for (index, token) in tokens.list().iter().enumerate() {
-        let text = tokens.text(index);
-        if text == "#" {
-            directive = Nesting::default();
-        }
-        let nesting = if token.directive { &mut directive } else { &mut code };
-        nesting.take(text);
+    let mut nesting = Nesting::default();
+    for index in 0..tokens.list().len() {
+        nesting.take(tokens.text(index));
         if nesting.depth() > MAX_NESTING {
             let location: Option<SourceLocation> = tokens.location(index);
             return Err(FrontendError::Nesting { location });
@@ -148,5 +142,18 @@ impl Nesting {
 
     fn end_of_expression(&mut self) {
         self.sum -= std::mem::take(&mut self.innermost().0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_are_errors() {
+        let panics = |said: &'static str| isolated::<()>(move || panic!("{said}"));
+        assert_eq!(panics("TooLarge"), Err(FrontendError::Panic("TooLarge".to_owned())));
+        let named = || Ok(thread::current().name() == Some(NAGA_THREAD));
+        assert_eq!(isolated(named), Ok(true));
     }
 }

@@ -1,9 +1,8 @@
-//! Compiles vertex shaders in WGSL and GLSL, and modules of naga, to SPIR-V words, with naga.
+//! Compiles vertex shaders in WGSL, and modules of naga, to SPIR-V words, with naga. GLSL is compiled by glslang, whose
+//! SPIR-V this crate takes.
 //!
-//! The source cannot specify what to capture: WGSL has no attribute for it, and naga ignores GLSL's
-//! `xfb_*` layouts, so [`glsl`] refuses sources that have any. Capture with a
-//! [`CaptureList`](crate::capture::CaptureList): by location, or by the names that [`output_names`]
-//! lists.
+//! WGSL has no attribute that says what to capture. Capture with a [`CaptureList`](crate::capture::CaptureList): by
+//! location, or by the names that [`output_names`] lists.
 //!
 //! The words are SPIR-V 1.0, which every Vulkan device supports, and include names. They contain what the vertex shader
 //! uses: descriptors with the sets and bindings of the source, and push constants with the offsets of the source. The
@@ -17,13 +16,10 @@
 
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "glsl")]
-pub mod glsl;
 mod isolated;
 pub mod module;
 mod overrides;
 mod tokens;
-#[cfg(feature = "wgsl")]
 pub mod wgsl;
 
 pub use isolated::{MAX_NESTING, NAGA_THREAD};
@@ -62,15 +58,12 @@ impl fmt::Display for SourceLocation {
 #[non_exhaustive]
 pub enum FrontendError {
     /// The source or the module is invalid, or uses a part of the language that naga does not support.
-    #[error("{}{message}{}", prefix(.location), appended(.advice))]
+    #[error("{}{message}", prefix(.location))]
     Source {
         /// The position, if naga reports it.
         location: Option<SourceLocation>,
         /// The message of naga.
         message: String,
-        /// Advice for the case that the source is valid, but uses a part of the language that naga does not
-        /// support.
-        advice: Option<&'static str>,
     },
     /// The source uses a feature of the language that naga is known not to compile.
     #[error("{}{what} cannot be compiled here: {advice}", prefix(.location))]
@@ -102,17 +95,6 @@ pub enum FrontendError {
     Ambiguous {
         /// The names of the vertex shaders.
         found: String,
-    },
-    /// The GLSL source has layouts for captures, which naga would ignore.
-    #[error(
-        "{location}: '{qualifier}' is not supported here: list the outputs to capture instead \
-         (--varyings), or compile the source with glslang"
-    )]
-    CaptureLayout {
-        /// The position of the qualifier.
-        location: SourceLocation,
-        /// The first such qualifier.
-        qualifier: String,
     },
     /// An `override` constant has no value: neither the source nor the caller gives it one.
     #[error(
@@ -158,10 +140,6 @@ fn prefix(location: &Option<SourceLocation>) -> String {
     location.map_or_else(String::new, |location| format!("{location}: "))
 }
 
-fn appended(advice: &Option<&'static str>) -> String {
-    advice.map_or_else(String::new, |advice| format!("; {advice}"))
-}
-
 fn named(name: &Option<String>) -> String {
     name.as_ref().map_or_else(String::new, |name| format!(" named '{name}'"))
 }
@@ -169,9 +147,8 @@ fn named(name: &Option<String>) -> String {
 /// The outputs that a [`Selector::Name`](crate::capture::Selector::Name) can name: their locations
 /// and names. Built-ins and outputs without a name are not listed.
 ///
-/// naga makes a variable from each output. In WGSL the variable has the name of a member of the result's
-/// structure, in GLSL the name of the output. A WGSL result without a structure has no name, and must be
-/// captured by location.
+/// naga makes a variable from each output, with the name of the member of the result's structure. A result without a
+/// structure has no name, and must be captured by location.
 #[doc(hidden)]
 pub fn output_names<'a>(
     declarations: &'a Declarations,
@@ -265,7 +242,7 @@ fn options() -> spv::Options<'static> {
         fake_missing_bindings: true,
         binding_map: spv::BindingMap::default(),
         capabilities: None,
-        // Programs in WGSL and GLSL rely on restricted indices: an index that is out of range reads
+        // Programs in WGSL rely on restricted indices: an index that is out of range reads
         // another element of the same object, and writes nothing outside of the object.
         bounds_check_policies: BoundsCheckPolicies {
             index: BoundsCheckPolicy::Restrict,

@@ -51,7 +51,6 @@ pub fn vertex_shader_with(
         compile(module.clone(), entry_point, overrides, |error| FrontendError::Source {
             location: None,
             message: messages(error.as_inner()),
-            advice: None,
         })
     })
 }

@@ -44,8 +44,8 @@ pub fn vertex_shader_with(
     entry_point: Option<&str>,
     overrides: &[(&str, f64)],
 ) -> Result<Vec<u32>, FrontendError> {
-    let tokens = Tokens::of(source, true);
-    if let Some(sign) = tokens.list().iter().position(|token| token.directive) {
+    let tokens = Tokens::of(source);
+    if let Some(sign) = (0..tokens.list().len()).find(|index| tokens.text(*index) == "#") {
         return Err(FrontendError::Unsupported {
             location: tokens.location(sign),
             what: format!("'#{}'", tokens.text(sign + 1)),
@@ -59,12 +59,10 @@ pub fn vertex_shader_with(
             naga::front::wgsl::parse_str(source).map_err(|error| FrontendError::Source {
                 location: error.labels().find_map(|(span, _)| place(span, source)),
                 message: error.message().to_owned(),
-                advice: None,
             })?;
         compile(module, entry_point, overrides, |error| FrontendError::Source {
             location: error.spans().find_map(|(span, _)| place(*span, source)),
             message: messages(error.as_inner()),
-            advice: None,
         })
     })
 }
@@ -77,12 +75,12 @@ fn place(span: Span, source: &str) -> Option<SourceLocation> {
 fn with_immediates(source: &str, tokens: &Tokens<'_>) -> String {
     const OLD: &str = "push_constant";
     let mut text = source.to_owned();
-    for (index, token) in tokens.list().iter().enumerate() {
+    for (index, range) in tokens.list().iter().enumerate() {
         let is_space =
             index >= 2 && tokens.text(index - 1) == "<" && tokens.text(index - 2) == "var";
         if is_space && tokens.text(index) == OLD {
             text.replace_range(
-                token.range.clone(),
+                range.clone(),
                 &format!("{:width$}", "immediate", width = OLD.len()),
             );
         }

@@ -483,11 +483,12 @@ fn members_are_listed() {
 /// naga wraps the block in a structure whose member has no name. Members are listed as of other compilers.
 #[test]
 fn members_of_a_wrapped_block_are_listed() {
-    let source = "#version 450
-        struct Light { vec4 place; };
-        layout(push_constant) uniform Push { mat4 matrix; Light light; } p;
-        void main() { gl_Position = p.matrix * p.light.place; }";
-    let words = vkxfb::frontend::glsl::vertex_shader(source).unwrap();
+    let source = "
+        struct Light { place: vec4f }
+        struct Push { matrix: mat4x4f, light: Light }
+        var<immediate> p: Push;
+        @vertex fn main() -> @builtin(position) vec4f { return p.matrix * p.light.place; }";
+    let words = vkxfb::frontend::wgsl::vertex_shader(source, None).unwrap();
     let found = push_constants(&Shader::new(&words)).unwrap();
     let row = |found: &PushConstant| (found.offset, found.name.clone().unwrap(), found.is_read);
     let rows: Vec<_> = found.iter().map(row).collect();

@@ -1,10 +1,8 @@
-//! WGSL and GLSL are compiled to SPIR-V, whose outputs are captured by list.
+//! WGSL is compiled to SPIR-V, whose outputs are captured by list.
 
 use spirv::{BuiltIn, Decoration, StorageClass};
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::frontend::{
-    FrontendError, MAX_NESTING, SourceLocation, glsl, module, output_names, wgsl,
-};
+use vkxfb::frontend::{FrontendError, MAX_NESTING, module, output_names, wgsl};
 use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::internal::spirv::Module;
 use vkxfb::internal::spirv::declarations::Declarations;
@@ -43,24 +41,6 @@ fn main(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance: u
 }
 ";
 
-const GLSL: &str = "#version 450
-layout(location = 0) flat out float checksum;
-layout(location = 1) flat out uvec3 id;
-uint mix32(uint x) {
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
-}
-void main() {
-    uint vertex = uint(gl_VertexIndex);
-    uint instance = uint(gl_InstanceIndex);
-    uint hash = mix32(vertex ^ mix32(instance + 0x9e3779b9u));
-    gl_Position = vec4(uvec4(vertex & 0xffffu, vertex >> 16, instance & 0xffffu, instance >> 16));
-    checksum = float(hash & 0xffffffu);
-    id = uvec3(vertex, instance, hash);
-}
-";
-
 /// Returns the capture list that corresponds to the layouts of `two_buffers.vert`.
 fn list(checksum: Selector, id: Selector) -> CaptureList {
     let entry = |selector, buffer, offset| CaptureEntry::new(selector, buffer, offset);
@@ -87,32 +67,24 @@ fn both(words: &[u32], list: &CaptureList) -> [Lowered; 2] {
     [vertex::lower(&shader).unwrap(), compute::lower(&shader, &options).unwrap()]
 }
 
-fn sources() -> [(&'static str, Vec<u32>); 2] {
-    [
-        ("WGSL", wgsl::vertex_shader(WGSL, None).unwrap()),
-        ("GLSL", glsl::vertex_shader(GLSL).unwrap()),
-    ]
-}
-
 #[test]
 fn outputs_are_found_by_location_and_by_name() {
-    for (language, words) in sources() {
-        common::validate(&words, "vulkan1.0");
-        let module = Module::parse(&words).unwrap();
-        assert_eq!(module.version(), (1, 0));
-        let (declarations, entry) =
-            (Declarations::of(&module), find_vertex_shader(&module, None).unwrap());
-        let mut names: Vec<_> = output_names(&declarations, &entry).collect();
-        names.sort_unstable();
-        assert_eq!(names, [(0, "checksum"), (1, "id")], "{language}");
-        let lowered = [both(&words, &by_location()), both(&words, &by_name())];
-        for [vertex, compute] in &lowered {
-            common::validate(&vertex.words, "vulkan1.0");
-            common::validate(&compute.words, "vulkan1.0");
-        }
-        assert_eq!(lowered[0][0].layout.strides, lowered[1][0].layout.strides);
-        assert_eq!(lowered[0][0].layout.outputs, lowered[1][0].layout.outputs, "{language}");
+    let words = wgsl::vertex_shader(WGSL, None).unwrap();
+    common::validate(&words, "vulkan1.0");
+    let module = Module::parse(&words).unwrap();
+    assert_eq!(module.version(), (1, 0));
+    let (declarations, entry) =
+        (Declarations::of(&module), find_vertex_shader(&module, None).unwrap());
+    let mut names: Vec<_> = output_names(&declarations, &entry).collect();
+    names.sort_unstable();
+    assert_eq!(names, [(0, "checksum"), (1, "id")]);
+    let lowered = [both(&words, &by_location()), both(&words, &by_name())];
+    for [vertex, compute] in &lowered {
+        common::validate(&vertex.words, "vulkan1.0");
+        common::validate(&compute.words, "vulkan1.0");
     }
+    assert_eq!(lowered[0][0].layout.strides, lowered[1][0].layout.strides);
+    assert_eq!(lowered[0][0].layout.outputs, lowered[1][0].layout.outputs);
 }
 
 #[test]
@@ -130,13 +102,12 @@ fn captures_hold_what_the_source_computes() {
     };
     let provoking = ProvokingVertex::First;
     let expected = capture.model(&shader, provoking);
-    for (language, words) in sources() {
-        for lowered in both(&words, &by_location()) {
-            let options = PipelineOptions { topology: STRIP, provoking, specialize: false };
-            let pipeline = pipeline(&gpu, &shader, &lowered, options);
-            let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
-            assert_same(&found, &expected, &format!("{language}, {}", lowered.backend()));
-        }
+    let words = wgsl::vertex_shader(WGSL, None).unwrap();
+    for lowered in both(&words, &by_location()) {
+        let options = PipelineOptions { topology: STRIP, provoking, specialize: false };
+        let pipeline = pipeline(&gpu, &shader, &lowered, options);
+        let found = run(&mut gpu, &shader, &pipeline, std::slice::from_ref(&capture)).remove(0);
+        assert_same(&found, &expected, &lowered.backend().to_string());
     }
 }
 
@@ -163,7 +134,6 @@ fn entry_points_are_chosen_by_name() {
 #[test]
 fn errors_say_where() {
     let wgsl = |source| wgsl::vertex_shader(source, None).unwrap_err();
-    let glsl = |source| glsl::vertex_shader(source).unwrap_err();
     // Errors of syntax, and errors that only the validator finds.
     for (error, line) in [
         (wgsl("\n@vertex fn main( -> @builtin(position) vec4f {}"), 2),
@@ -174,20 +144,14 @@ fn errors_say_where() {
             ),
             2,
         ),
-        (glsl("#version 450\nvoid main() {\n  gl_Position = undeclared;\n}"), 3),
-        (glsl("#version 450\nlayout(location = 0) out vec4 a\nvoid main() {}"), 3),
     ] {
-        let FrontendError::Source { location: Some(location), message, .. } = &error else {
+        let FrontendError::Source { location: Some(location), message } = &error else {
             panic!("{error:?}");
         };
         assert!(!message.is_empty());
         assert_eq!(location.line, line, "{error}");
         assert!(error.to_string().starts_with(&format!("{location}: ")), "{error}");
     }
-    let source = "#version 450\nlayout(xfb_buffer = 0, xfb_offset = 0) out vec4 a;";
-    let location = SourceLocation { line: 2, column: 8 };
-    let qualifier = "xfb_buffer".to_owned();
-    assert_eq!(glsl(source), FrontendError::CaptureLayout { location, qualifier });
 }
 
 /// The compiled module has the behaviour that WGSL defines for divisions by zero and for indices
@@ -226,7 +190,7 @@ fn descriptors(words: &[u32]) -> Vec<(u32, u32)> {
 
 #[test]
 fn descriptors_keep_their_sets_and_bindings() {
-    let wgsl_source = "
+    let source = "
         struct Camera { view: mat4x4f, scale: f32 }
         @group(0) @binding(3) var<uniform> camera: Camera;
         @group(2) @binding(1) var<storage, read> weights: array<f32>;
@@ -237,52 +201,31 @@ fn descriptors_keep_their_sets_and_bindings() {
             let height = textureSampleLevel(heights, nearest, at, 0).x;
             return Out(camera.view * vec4f(at, height, camera.scale), weights[i]);
         }";
-    let glsl_source = "#version 450
-        layout(set = 0, binding = 3) uniform Camera { mat4 view; float scale; } camera;
-        layout(set = 2, binding = 1) readonly buffer Weights { float weights[]; };
-        layout(set = 1, binding = 0) uniform texture2D heights;
-        layout(set = 1, binding = 5) uniform sampler nearest;
-        layout(location = 0) in vec2 at;
-        layout(location = 0) out float weight;
-        void main() {
-            float height = textureLod(sampler2D(heights, nearest), at, 0).x;
-            gl_Position = camera.view * vec4(at, height, camera.scale);
-            weight = weights[gl_VertexIndex];
-        }";
     let list = CaptureList::default()
         .captures(vec![CaptureEntry::new(Selector::Name("weight".to_owned()), 0, 0)])
         .strides([Some(4), None, None, None]);
-    for words in
-        [wgsl::vertex_shader(wgsl_source, None).unwrap(), glsl::vertex_shader(glsl_source).unwrap()]
-    {
-        common::validate(&words, "vulkan1.0");
-        assert_eq!(descriptors(&words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
-        let shader = Shader::new(&words).captures(&list);
-        let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
-        let compute = compute::lower(&shader, &compute::Options::new(&vertex_input)).unwrap();
-        for lowered in [vertex::lower(&shader).unwrap(), compute] {
-            common::validate(&lowered.words, "vulkan1.0");
-            assert_eq!(descriptors(&lowered.words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
-        }
+    let words = wgsl::vertex_shader(source, None).unwrap();
+    common::validate(&words, "vulkan1.0");
+    assert_eq!(descriptors(&words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
+    let shader = Shader::new(&words).captures(&list);
+    let vertex_input = vertex_reads(&shader).unwrap().packed_vertex_input();
+    let compute = compute::lower(&shader, &compute::Options::new(&vertex_input)).unwrap();
+    for lowered in [vertex::lower(&shader).unwrap(), compute] {
+        common::validate(&lowered.words, "vulkan1.0");
+        assert_eq!(descriptors(&lowered.words), [(0, 3), (1, 0), (1, 5), (2, 1)]);
     }
 }
 
 #[test]
 fn push_constants_come_through() {
-    let wgsl_source = |space: &str| {
+    let source = |space: &str| {
         format!(
             "struct P {{ at: vec2f, scale: f32 }} /* var<push_constant> */ var < {space} > p: P;
              @vertex fn main() -> @builtin(position) vec4f {{ return vec4f(p.at, p.scale, 1); }}"
         )
     };
-    let glsl_source = "#version 450
-        layout(push_constant) uniform P { vec2 at; float scale; } p;
-        void main() { gl_Position = vec4(p.at, p.scale, 1); }";
-    for words in [
-        wgsl::vertex_shader(&wgsl_source("immediate"), None).unwrap(),
-        wgsl::vertex_shader(&wgsl_source("push_constant"), None).unwrap(),
-        glsl::vertex_shader(glsl_source).unwrap(),
-    ] {
+    for space in ["immediate", "push_constant"] {
+        let words = wgsl::vertex_shader(&source(space), None).unwrap();
         common::validate(&words, "vulkan1.0");
         let text = common::disassemble(&words);
         assert!(text.contains("%p = OpVariable %_ptr_PushConstant_"), "{text}");
@@ -308,10 +251,6 @@ fn naga_fails_in_errors() {
         matches!(&error, FrontendError::Unsupported { what, .. } if what == "texture_external"),
         "{error}"
     );
-
-    let source = "#version 450\nvoid main() { float a[2000000000][2]; }";
-    let error = glsl::vertex_shader(source).unwrap_err();
-    assert!(matches!(&error, FrontendError::Panic(said) if said.contains("TooLarge")), "{error:?}");
 }
 
 #[test]
@@ -321,13 +260,7 @@ fn sources_nest_as_deep_as_the_limit() {
     let sum = |n: usize| format!("1.0{}", " + a".repeat(n));
     let negations = |n: usize| format!("{}a", "- ".repeat(n));
     let branches = |n: usize| "else if (a > 1.0) { b = a; } ".repeat(n);
-    let glsl_source = |x: &str, branches: &str| {
-        format!(
-            "#version 450\nlayout(location = 0) in float a;\nvoid main() {{
-             float b = 0.0; if (a > 2.0) {{ b = 1.0; }} {branches} gl_Position = vec4({x} + b); }}"
-        )
-    };
-    let wgsl_source = |x: &str, branches: &str| {
+    let source = |x: &str, branches: &str| {
         format!(
             "@vertex fn main(@location(0) a: f32) -> @builtin(position) vec4f {{
              var b = 0.0; if (a > 2.0) {{ b = 1.0; }} {branches} return vec4f({x} + b); }}"
@@ -338,42 +271,27 @@ fn sources_nest_as_deep_as_the_limit() {
         (negations(most), String::new()),
         ("a".to_owned(), branches(most)),
     ] {
-        wgsl::vertex_shader(&wgsl_source(&expression, &branches), None).unwrap();
-        glsl::vertex_shader(&glsl_source(&expression, &branches)).unwrap();
+        wgsl::vertex_shader(&source(&expression, &branches), None).unwrap();
     }
-    glsl::vertex_shader(&glsl_source(&parentheses(most), "")).unwrap();
     for (expression, branches) in [
         (sum(more), String::new()),
         (negations(more), String::new()),
         (parentheses(more), String::new()),
         ("a".to_owned(), branches(more)),
     ] {
-        for error in [
-            wgsl::vertex_shader(&wgsl_source(&expression, &branches), None).unwrap_err(),
-            glsl::vertex_shader(&glsl_source(&expression, &branches)).unwrap_err(),
-        ] {
-            assert!(matches!(error, FrontendError::Nesting { location: Some(_) }), "{error}");
-        }
+        let error = wgsl::vertex_shader(&source(&expression, &branches), None).unwrap_err();
+        assert!(matches!(error, FrontendError::Nesting { location: Some(_) }), "{error}");
     }
-    let directive = format!("#version 450\n#if {}\n#endif", parentheses(more));
-    let error = glsl::vertex_shader(&directive).unwrap_err();
-    assert!(matches!(error, FrontendError::Nesting { location: Some(_) }), "{error}");
 }
 
 #[test]
 fn constants_have_the_values_of_the_source() {
-    let wgsl_source = "@id(3) override scale = 2.5; override unused: f32;
+    let source = "@id(3) override scale = 2.5; override unused: f32;
         @vertex fn main() -> @builtin(position) vec4f { return vec4f(scale); }";
-    let glsl_source = "#version 450
-        layout(constant_id = 3) const float scale = 2.5;
-        void main() { gl_Position = vec4(scale); }";
-    for words in
-        [wgsl::vertex_shader(wgsl_source, None).unwrap(), glsl::vertex_shader(glsl_source).unwrap()]
-    {
-        common::validate(&words, "vulkan1.0");
-        let text = common::disassemble(&words);
-        assert!(text.contains("OpConstant %float 2.5") && !text.contains("SpecId"), "{text}");
-    }
+    let words = wgsl::vertex_shader(source, None).unwrap();
+    common::validate(&words, "vulkan1.0");
+    let text = common::disassemble(&words);
+    assert!(text.contains("OpConstant %float 2.5") && !text.contains("SpecId"), "{text}");
 }
 
 /// Overrides with and without `@id`, with and without a default, and one that is computed from

@@ -1,5 +1,5 @@
 //! Modules themselves, and where they come from: what is read and changed in them word by word,
-//! specialization, the front ends for WGSL and GLSL, and the committed modules.
+//! specialization, the front end for WGSL, and the committed modules.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
@@ -8,7 +8,6 @@ mod committed;
 #[path = "../common/mod.rs"]
 mod common;
 mod frontend;
-mod glsl;
 mod library;
 mod specialization;
 mod strip;
