@@ -32,7 +32,7 @@ use vkxfb_probe::subject::has_later_point_size;
 use self::attributes::{Choices, Files};
 use self::device::Job;
 use self::drawn::DrawArguments;
-use self::mesh::{Mesh, Pose};
+use self::mesh::Mesh;
 use self::missing::Missing;
 use self::output::{Format, Shown};
 use self::picture::{Picture, PictureArguments};
@@ -127,9 +127,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.vert.spv --control my.tesc --evaluation my.tese \\
       --patch-control-points 4 --vertices 8 --compare
       what tessellation shaders divide two patches into
-  vkxfb capture my.vert --mesh fox.glb --time 0.5 \\
-      --uniform 0.1.joints=skin -o fox_running.glb
-      a skin at a time of its animation
+  vkxfb capture my.vert --mesh fox.glb --uniform 0.1.joints=skin -o out.glb
+      a skin, its joints where the file's nodes are
   vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
 
 Without --varyings, and where the shader's decorations say nothing of it, the
@@ -137,13 +136,14 @@ position and all outputs with locations are captured.
 
 A mesh has columns: OBJ has position, normal, texcoord and color; glTF these,
 tangent, uv1, joints and weights, of all meshes of its scene, where their
-nodes are; PLY and CSV have those whose scalars are named x y z, nx ny nz, u v
-(or s t), red green blue alpha, and others by the names of their scalars:
-speed, offset.x offset.y, weights[0] weights[1]. Inputs take the column of
-their name, whatever stands before it: inPosition, a_pos and in.var.POSITION0
-take position. --attribute says what others take: a column, numbers that are
-the same for all vertices, or normals of the triangles. A file of
---per-instance has columns of which each instance takes a row.
+nodes are, without animations and morph targets; PLY and CSV have those whose
+scalars are named x y z, nx ny nz, u v (or s t), red green blue alpha, and
+others by the names of their scalars: speed, offset.x offset.y, weights[0]
+weights[1]. Inputs take the column of their name, whatever stands before it:
+inPosition, a_pos and in.var.POSITION0 take position. --attribute says what
+others take: a column, numbers that are the same for all vertices, or normals
+of the triangles. A file of --per-instance has columns of which each instance
+takes a row.
 
 Files of --uniform and --push are bytes as the shader reads them: blocks in
 their std140, std430 or scalar layout. A .json has members by their names:
@@ -153,8 +153,8 @@ Images and samplers cannot be given. Members take numbers in their order
 perspective(fovy,aspect,near,far),
 orthographic(left,right,bottom,top,near,far), look_at(x,y,z, of-x,of-y,of-z),
 translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), or a product of them;
-an array of matrices takes skin, the joints of a glTF's skins at --time. They
-are what the source means: where the module says that it is of HLSL,
+an array of matrices takes skin, the joints of a glTF's skins where its nodes
+are. They are what the source means: where the module says that it is of HLSL,
 mul(matrix, vector) does what the matrix is named for. Where the source
 language is stripped a matrix is the SPIR-V one. Projections are to Vulkan's
 clip space from a world whose y is up. vkxfb inspect shows a shader's inputs,
@@ -239,13 +239,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         super::complain("warning:", what);
     }
     let progress = Steps::new(picture.is_some());
-    let read = |file: &Option<PathBuf>, pose: &Pose| {
-        file.as_deref().map(|file| Mesh::read(file, pose)).transpose()
-    };
+    let read = |file: &Option<PathBuf>| file.as_deref().map(Mesh::read).transpose();
     progress.begin("reading");
-    let DrawArguments { mesh, per_instance, pose, .. } = &arguments.draw;
-    // The time of an animation (`--time`) applies only to the mesh. If a file cannot be read, the error names the file.
-    let (mesh, instances) = (read(mesh, pose)?, read(per_instance, &Pose::default())?);
+    let DrawArguments { mesh, per_instance, .. } = &arguments.draw;
+    // If a file cannot be read, the error names the file.
+    let (mesh, instances) = (read(mesh)?, read(per_instance)?);
     let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
     let shows = Shows { plan: &plan, picture: picture.as_ref(), format };
     // What is missing or wrong may be of any of the shaders.
@@ -280,8 +278,10 @@ fn capture(
     let is_tessellated = arguments.captured.control.is_some();
     let assembly = arguments.draw.assembly(is_tessellated, &mut missing)?;
     missing.check()?;
+    for mesh in files.mesh.into_iter().chain(files.instances) {
+        mesh.remark.iter().for_each(super::remark);
+    }
     if let Some(mesh) = files.mesh.filter(|mesh| mesh.joints.is_some())
-        && arguments.draw.pose.time.is_some()
         && !(applies_skin && vertex_data.reads_joints)
     {
         super::remark(format_args!(

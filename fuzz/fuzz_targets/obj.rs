@@ -5,4 +5,4 @@
 use libfuzzer_sys::fuzz_target;
 use vkxfb_fuzz::capture::read_mesh;
 
-fuzz_target!(|bytes: &[u8]| read_mesh("mesh.obj", bytes, None));
+fuzz_target!(|bytes: &[u8]| read_mesh("mesh.obj", bytes));

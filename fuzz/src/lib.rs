@@ -17,17 +17,15 @@ pub mod capture {
 
     use std::path::Path;
 
-    use mesh::{Mesh, Pose, canonical, meaning};
+    use mesh::{Mesh, canonical, meaning};
 
     /// Reads a mesh whose format the name of the file tells, and uses it as the command does.
     ///
     /// # Panics
     /// If the mesh contradicts itself.
-    pub fn read_mesh(file: &str, bytes: &[u8], time: Option<f64>) {
-        let mut pose = Pose::default();
-        pose.time = time;
+    pub fn read_mesh(file: &str, bytes: &[u8]) {
         // Nothing is beside this file.
-        let Ok(mesh) = Mesh::parse(&Path::new("/nowhere").join(file), bytes, &pose) else { return };
+        let Ok(mesh) = Mesh::parse(&Path::new("/nowhere").join(file), bytes) else { return };
         for scalar in &mesh.scalars {
             for vertex in 0..mesh.vertices as usize {
                 _ = (scalar.values.float(vertex), scalar.values.int(vertex));

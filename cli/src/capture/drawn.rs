@@ -7,7 +7,7 @@ use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
 use vkxfb::topology::PrimitiveTopology;
 
 use super::attributes::{Files, VertexData};
-use super::mesh::{Mesh, Pose};
+use super::mesh::Mesh;
 use super::missing::Missing;
 
 /// The options that describe the draw.
@@ -26,8 +26,6 @@ pub(super) struct DrawArguments {
     /// or .csv with column names in the first line
     #[arg(long, value_name = "FILE")]
     pub(super) mesh: Option<PathBuf>,
-    #[command(flatten)]
-    pub(super) pose: Pose,
     /// Draw only this number of vertices, or of indices. Required without a mesh and --indices
     #[arg(long, value_name = "N")]
     vertices: Option<u32>,

@@ -12,7 +12,6 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use glam::DMat4;
 
-pub(super) use self::gltf::Pose;
 pub(super) use self::names::{canonical, meaning};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +29,8 @@ pub(super) struct Mesh {
     /// The joint matrices of all skins, which transform vertices from the space of the file to that
     /// of the scene. `None` if the file has no skins.
     pub(super) joints: Option<Vec<DMat4>>,
+    /// What the user has to be told of the file. `None` if all of it is read.
+    pub(super) remark: Option<String>,
 }
 
 /// A number for each vertex.
@@ -78,28 +79,24 @@ impl Values {
 }
 
 impl Mesh {
-    /// Reads a file, whose format the extension tells. For a glTF file, `pose` selects an animation and the time in it.
-    pub(super) fn read(file: &Path, pose: &Pose) -> Result<Self> {
+    /// Reads a file, whose format the extension tells.
+    pub(super) fn read(file: &Path) -> Result<Self> {
         let bytes =
             std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-        Self::parse(file, &bytes, pose)
+        Self::parse(file, &bytes)
     }
 
     /// Like [`read`](Self::read), but takes the contents of the file as `bytes`. If a glTF file names other files with
     /// its buffers, those are read.
-    pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Self> {
+    pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Self> {
         let name = file.display().to_string();
         let extension = file.extension().and_then(|extension| extension.to_str());
         let extension = extension.map(str::to_ascii_lowercase);
-        let is_gltf = matches!(extension.as_deref(), Some("gltf" | "glb"));
-        if pose.time.is_some() && !is_gltf {
-            bail!("--time: {name} has no animations, which .gltf and .glb have");
-        }
         let mesh = match extension.as_deref() {
             Some("ply") => ply::parse(bytes),
             Some("obj") => obj::parse(bytes),
             Some("csv") => csv::parse(bytes),
-            Some("gltf" | "glb") => gltf::parse(file, bytes, pose),
+            Some("gltf" | "glb") => gltf::parse(file, bytes),
             _ => bail!("{name}: meshes are read from .ply, .obj, .gltf, .glb and .csv"),
         };
         let mesh = mesh.and_then(|parsed| parsed.finish(&name));
@@ -136,12 +133,13 @@ struct Parsed {
     vertices: usize,
     triangles: Option<Vec<u32>>,
     joints: Option<Vec<DMat4>>,
+    remark: Option<String>,
 }
 
 impl Parsed {
     /// Combines scalars into columns, and checks that the triangles have only vertices that exist.
     fn finish(self, name: &str) -> Result<Mesh> {
-        let Self { scalars, vertices, triangles, joints } = self;
+        let Self { scalars, vertices, triangles, joints, remark } = self;
         let Ok(vertices) = u32::try_from(vertices) else {
             bail!("{vertices} vertices, more than indices reach");
         };
@@ -150,7 +148,9 @@ impl Parsed {
             bail!("a face has vertex {index}, and there are {vertices} vertices");
         }
         let columns = names::columns(scalars.iter().map(|scalar| &*scalar.name));
-        Ok(Mesh { name: name.to_owned(), scalars, columns, vertices, triangles, joints })
+        let name = name.to_owned();
+        let remark = remark.map(|remark| format!("{name}: {remark}"));
+        Ok(Mesh { name, scalars, columns, vertices, triangles, joints, remark })
     }
 }
 

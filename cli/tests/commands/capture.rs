@@ -585,7 +585,6 @@ fn what_a_shader_lacks_is_named() {
     );
     with(&["--uniform", "0.2"], &["SET.BINDING=FILE"]);
     with(&["--indices", &short], &["short.bin"]);
-    with(&["--time", "1"], &["--time: ", "has no animations, which .gltf and .glb have"]);
     with(&["--vertices", "7"], &["--vertices 7: there are 6 indices"]);
     with(&["--first-vertex", "1"], &["--no-indices"]);
     with(
@@ -614,7 +613,6 @@ fn what_a_shader_lacks_is_named() {
         &["--attribute", "a_normal=1,2"],
         &["input 'a_normal' at location 1 (vec3) takes 3 numbers, and 2 are given"],
     );
-    with(&["--time", "-1"], &["--time: ", "has no animations"]);
     with(&["--picture", "out.gif"], &["out.gif: pictures are .png or .svg"]);
     with(&["--stage", "geometry"], &["only vertex shaders"]);
     files.run(&[]).refuses(&["input 'inPosition' at location 0 (vec3)", "--mesh"]);

@@ -1,9 +1,9 @@
 //! Reads glTF files: the meshes of a scene, moved by the matrices of their nodes, and the joint matrices of their
-//! skins. The matrices are those at a given time of an animation.
+//! skins, without animations and morph targets.
 
 mod bounds;
-mod pose;
 mod types;
+mod unread;
 mod validation;
 
 use std::collections::HashMap;
@@ -14,21 +14,20 @@ use std::path::{Component, Path};
 
 use anyhow::{Context, Result, bail};
 use base64::Engine as _;
-use glam::{DMat3, DMat4, DVec3};
+use glam::{DMat3, DMat4, DQuat, DVec3};
 use gltf::mesh::Mode;
-use gltf::{Gltf, Primitive, Semantic, Skin, buffer};
+use gltf::scene::Transform;
+use gltf::{Gltf, Node, Primitive, Semantic, Skin, buffer};
 
-pub(in crate::capture) use self::pose::Pose;
 use super::{Parsed, Scalar, Values};
 
 /// Reads the scene that the file shows by default, otherwise the first scene or, without scenes,
 /// all nodes.
-pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
-    check_length(bytes)?;
+pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Parsed> {
     let gltf = validation::read(bytes)?;
     types::check(&gltf)?;
     let buffers = buffers(&gltf, file)?;
-    let nodes = Nodes::of(&gltf, pose.locals(&gltf, &buffers)?)?;
+    let nodes = Nodes::of(&gltf)?;
     let mut reader = Reader::new(&buffers);
     for node in gltf.nodes().filter(|node| nodes.is_shown[node.index()]) {
         let Some(mesh) = node.mesh() else { continue };
@@ -47,19 +46,7 @@ pub(super) fn parse(file: &Path, bytes: &[u8], pose: &Pose) -> Result<Parsed> {
             reader.add(&primitive, place, first_joint).with_context(what)?;
         }
     }
-    reader.finish()
-}
-
-/// Checks that a binary file has as many bytes as its header says.
-fn check_length(bytes: &[u8]) -> Result<()> {
-    let (found, is_binary) = (bytes.len(), bytes.starts_with(b"glTF"));
-    match bytes.get(8..12).and_then(|length| length.try_into().ok()).map(u32::from_le_bytes) {
-        Some(length) if is_binary && (found as u64) < u64::from(length) => {
-            bail!("it is cut off: {found} of {length} bytes")
-        }
-        None if is_binary => bail!("it is cut off within its header"),
-        _ => Ok(()),
-    }
+    Ok(Parsed { remark: unread::remark(&gltf), ..reader.finish()? })
 }
 
 /// Reads the buffers, which are in the file itself, in base64 text, or in other files, whose paths are relative to the
@@ -67,6 +54,7 @@ fn check_length(bytes: &[u8]) -> Result<()> {
 fn buffers(gltf: &Gltf, file: &Path) -> Result<Vec<Vec<u8>>> {
     let bytes = |buffer: gltf::Buffer<'_>| -> Result<Vec<u8>> {
         let mut bytes = match buffer.source() {
+            buffer::Source::Bin if buffer.index() > 0 => bail!("it has no uri"),
             buffer::Source::Bin => gltf.blob.clone().context("the file has no binary part")?,
             buffer::Source::Uri(uri) => match uri.strip_prefix("data:") {
                 Some(data) => {
@@ -118,7 +106,8 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn of(gltf: &Gltf, locals: Vec<DMat4>) -> Result<Self> {
+    pub(super) fn of(gltf: &Gltf) -> Result<Self> {
+        let locals: Vec<DMat4> = gltf.nodes().map(|node| local(&node)).collect();
         let mut has_parent = vec![false; locals.len()];
         let mut children: Vec<Vec<usize>> = Vec::new();
         for node in gltf.nodes() {
@@ -153,6 +142,17 @@ impl Nodes {
             bail!("node {} is below itself", below.copied().unwrap_or_default());
         }
         Ok(this)
+    }
+}
+
+/// Returns the matrix of a node relative to its parent.
+fn local(node: &Node<'_>) -> DMat4 {
+    match node.transform() {
+        Transform::Matrix { matrix: columns } => matrix(&columns),
+        Transform::Decomposed { translation, rotation, scale } => {
+            let rotation = DQuat::from_array(rotation.map(f64::from));
+            DMat4::from_scale_rotation_translation(vector(scale), rotation, vector(translation))
+        }
     }
 }
 
@@ -376,6 +376,7 @@ impl<'a> Reader<'a> {
             vertices: self.vertices,
             triangles: Some(self.triangles),
             joints: Some(self.joints).filter(|joints| !joints.is_empty()),
+            remark: None,
         })
     }
 }

@@ -3,12 +3,11 @@
 
 use anyhow::{Context, Result, bail};
 use gltf::accessor::{DataType, Dimensions};
-use gltf::animation::Property;
 use gltf::{Accessor, Gltf, Semantic};
 
 use super::bounds;
 
-use DataType::{F32, I8, I16, U8, U16, U32};
+use DataType::{F32, U8, U16, U32};
 use Dimensions::{Mat4, Scalar, Vec2, Vec3, Vec4};
 
 /// Checks all accessors that will be read, according to [the specification's
@@ -38,18 +37,6 @@ pub(super) fn check(gltf: &Gltf) -> Result<()> {
     for skin in gltf.skins() {
         if let Some(matrices) = skin.inverse_bind_matrices() {
             is_of(&matrices, &format!("skin {}: matrices", skin.index()), &[Mat4], &[F32])?;
-        }
-    }
-    for animation in gltf.animations() {
-        for channel in animation.channels() {
-            let (dimensions, types): (_, &[_]) = match channel.target().property() {
-                Property::Translation | Property::Scale => (Vec3, &[F32]),
-                Property::Rotation => (Vec4, &[I8, U8, I16, U16, F32]),
-                Property::MorphTargetWeights => (Scalar, &[I8, U8, I16, U16, F32]),
-            };
-            let what = format!("animation {}, channel {}", animation.index(), channel.index());
-            is_of(&channel.sampler().input(), &what, &[Scalar], &[F32])?;
-            is_of(&channel.sampler().output(), &what, &[dimensions], types)?;
         }
     }
     Ok(())
