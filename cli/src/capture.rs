@@ -15,6 +15,7 @@ mod picture;
 mod plan;
 mod progress;
 mod records;
+mod space;
 
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
@@ -161,12 +162,14 @@ clip space from a world whose y is up. vkxfb inspect shows a shader's inputs,
 outputs and push constants.
 
 PLY and glTF have their vertices where an output that is named as a position
-has them (worldPos), otherwise where Position is; normals, texture coordinates
-and colours by their names as well: vNormal, outUV, geomColour. The last word
-of a name says what it is. Where no position is captured, the first output of
-three or four floats is taken for one, which is said. In PLY a colour
-from 0 to 1 becomes bytes (red green blue alpha), as other programs read it.
-Normals also shade a PNG smoothly.
+has them (worldPos), otherwise where Position is: as it was captured where its
+w is 1; a projected one as it is seen, at x/w, -y/w, -z/w with y upwards and z
+towards the viewer, without primitives that reach behind the viewer, which is
+said. Normals, texture coordinates and colours by their names as well:
+vNormal, outUV, geomColour. The last word of a name says what it is. Where no
+position is captured, the first output of three or four floats is taken for
+one, which is said. In PLY a colour from 0 to 1 becomes bytes (red green blue
+alpha), as other programs read it. Normals also shade a PNG smoothly.
 
 Exit status: 0 captured; 1 the driver captured something else (--compare),
 which after tessellation may be right: in what order a patch's primitives are

@@ -2,6 +2,7 @@
 
 mod gltf;
 mod ply;
+mod vertices;
 
 use std::path::Path;
 

@@ -18,9 +18,10 @@ use vkxfb_probe::gpu::Gpu;
 use self::colours::Colouring;
 use self::scene::Scene;
 use self::unseen::Unseen;
-use self::view::{Axes, Size, View};
+use self::view::{Size, View};
 use super::output::Shown;
 use super::records::{Column, Records, Role, place, position};
+use super::space::Axes;
 
 /// The maximum number of primitives in an SVG picture. With more, edges could not be distinguished.
 const MOST_EDGES: u64 = 10_000;
@@ -164,7 +165,7 @@ impl Picture<'_> {
     /// Returns the axes of the positions that the picture shows.
     fn axes(&self, records: &Records<'_>) -> Axes {
         match self.place.is_position {
-            true => Axes::of_built_in(
+            true => Axes::in_picture(
                 (0..records.vertices).map(|vertex| records.place(vertex, self.place)),
             ),
             false => Axes::Space,

@@ -952,7 +952,7 @@ fn what_was_captured_is_a_mesh_again() {
     assert_contains(
         &ply,
         &[
-            "element vertex 6\nproperty float x\nproperty float y\nproperty float z\nproperty float w\n\
+            "element vertex 6\nproperty float x\nproperty float y\nproperty float z\n\
          property float nx\n",
             "property float u\nproperty float v\n",
             "element face 2\nproperty list uchar int vertex_indices\n",

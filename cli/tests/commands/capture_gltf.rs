@@ -300,6 +300,63 @@ fn skins_are_where_their_nodes_are() {
     vkxfb(&bare).refuses(&["0.0.matrices=skin: there is no --mesh with a skin"]);
 }
 
+/// What a shader projects is divided in PLY and in glTF alike, and that is said. What it does not project is as it was
+/// captured.
+#[test]
+fn ply_and_gltf_have_the_same_vertices() {
+    let shaders = Shaders::new();
+    let [ply, glb] = ["out.ply", "out.glb"].map(|name| shaders.path(name));
+    let in_ply = || -> Vec<[f32; 3]> {
+        let text = std::fs::read_to_string(&ply).unwrap();
+        let (head, rest) = text.split_once("end_header\n").unwrap();
+        assert!(
+            head.contains("float x\nproperty float y\nproperty float z\nelement face"),
+            "{head}"
+        );
+        let numbers = |line: &str| line.split(' ').map(|n| n.parse().unwrap()).collect::<Vec<_>>();
+        let vertices = rest.lines().map(numbers).filter(|numbers| numbers.len() == 3);
+        vertices.map(|numbers| numbers.try_into().unwrap()).collect()
+    };
+    let in_glb = || -> Vec<[f32; 3]> {
+        let scene = gltf::Gltf::open(&glb).unwrap();
+        let primitive = scene.meshes().next().unwrap().primitives().next().unwrap();
+        primitive.reader(|_| scene.blob.as_deref()).read_positions().unwrap().collect()
+    };
+    for (w, expected, said) in [
+        (
+            "2",
+            [0.5, 1.0, 1.5].map(|x| [x, -3.0, -0.5]),
+            "gl_Position is projected (its w is not 1)",
+        ),
+        (
+            "gl_VertexIndex < 3 ? 4 : -1",
+            [0.25, 0.5, 0.75].map(|x| [x, -1.5, -0.25]),
+            "1 of 2 primitives",
+        ),
+        ("1", [1.0, 2.0, 3.0].map(|x| [x, 6.0, 1.0]), ""),
+        ("0", [[0.0; 3]; 3], "all of 2 primitives reach behind the viewer"),
+    ] {
+        let source = format!(
+            "#version 450\nvoid main() {{ gl_Position = vec4(gl_VertexIndex + 1, 6, 1, {w}); }}"
+        );
+        let shader = shaders.glsl("shader.spv", &source);
+        for (file, read) in [(&ply, &in_ply as &dyn Fn() -> Vec<[f32; 3]>), (&glb, &in_glb)] {
+            let draw = ["capture", &shader, "--vertices", "6", "-o", file.to_str().unwrap()];
+            let ran = vkxfb(&draw);
+            assert!(ran.stderr.contains(said), "{w}: {}", ran.stderr);
+            if w == "0" {
+                ran.exits(2);
+                continue;
+            }
+            let ran = ran.exits(0);
+            assert_eq!(ran.stderr.contains("is projected"), w != "1", "{w}: {}", ran.stderr);
+            let found = read();
+            assert_eq!(found[..3], expected, "{w}, {}", file.display());
+            assert_eq!(found.len(), if said.starts_with('1') { 3 } else { 6 }, "{w}");
+        }
+    }
+}
+
 #[test]
 fn what_was_captured_is_a_scene_again() {
     let shaders = Shaders::new();

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
 
 use super::Shown;
-use crate::capture::records::{Column, Number, Role, place};
+use super::vertices::Vertices;
+use crate::capture::records::{Column, Number, Role};
 
 /// Values that
 /// [glTF](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#schema-reference-accessor)
@@ -24,8 +25,7 @@ const BIN: u32 = 0x004e_4942;
 /// The meaning of an attribute for readers of glTF, which determines how its values are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// A position with three components. A position in clip space is divided by the fourth component, and y and z are
-    /// negated, so that y points upwards, and z towards the viewer.
+    /// The position of the vertex, with three components.
     Position,
     /// A normal, scaled to length 1.
     Normal,
@@ -43,30 +43,17 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     if shown.records.vertices == 0 {
         bail!("nothing was captured, and a mesh of glTF has vertices");
     }
-    let vertices = visible(shown);
-    let primitives = shown.records.vertices / shown.per_primitive();
-    let left_out = primitives - vertices.len() / shown.per_primitive();
-    if left_out == primitives {
-        bail!(
-            "all of {primitives} primitives reach behind the viewer (w is 0 or less, or no number), \
-             where glTF has no positions"
-        );
-    }
-    if left_out > 0 {
-        crate::remark(format_args!(
-            "{left_out} of {primitives} primitives reach behind the viewer, and are not in the glTF"
-        ));
-    }
+    let vertices = Vertices::of(shown)?;
     let mut binary = Vec::new();
     let (mut views, mut accessors, mut attributes) = (Vec::new(), Vec::new(), Map::new());
-    for attribute in self::attributes(shown) {
+    for attribute in self::attributes(shown, &vertices) {
         let offset = binary.len();
         let (low, high) = attribute.write(shown, &vertices, &mut binary)?;
         attributes.insert(attribute.name.clone(), json!(accessors.len()));
         let mut accessor = json!({
             "bufferView": views.len(),
             "componentType": FLOAT,
-            "count": vertices.len(),
+            "count": vertices.records.len(),
             "type": TYPES[attribute.components - 1],
         });
         if attribute.meaning == Meaning::Position {
@@ -97,39 +84,17 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     in_chunks(&document, &binary)
 }
 
-/// Returns the vertices of the primitives that glTF can represent. If positions are in clip space, these are the
-/// primitives that are completely in front of the camera: the fourth component of all their positions is above 0.
-fn visible(shown: &Shown<'_>) -> Vec<usize> {
-    let records = shown.records;
-    let on_screen = place(records.columns).filter(|column| column.is_position);
-    let is_before = |vertex: usize| {
-        on_screen.is_none_or(|column| {
-            let [.., w] = records.place(vertex, column);
-            w > 0.0
-        })
-    };
-    let mut vertices = Vec::with_capacity(records.vertices);
-    for first in (0..records.vertices).step_by(shown.per_primitive()) {
-        let primitive = first..(first + shown.per_primitive()).min(records.vertices);
-        if primitive.clone().all(is_before) {
-            vertices.extend(primitive);
-        }
-    }
-    vertices
-}
-
 /// Returns the attributes for all columns. The position, and the first normal, texture coordinates and colour, get the
 /// names that glTF's specification has for them. Every other attribute gets a name that is made from the name of its
 /// column. No name is used twice.
-fn attributes<'a>(shown: &Shown<'a>) -> Vec<Attribute<'a>> {
+fn attributes<'a>(shown: &Shown<'a>, vertices: &Vertices<'_>) -> Vec<Attribute<'a>> {
     let columns = shown.records.columns;
-    let position = place(columns).map(|column| &raw const *column);
     let mut taken = BTreeSet::new();
     let mut attributes = Vec::new();
     for column in columns {
         let count = column.letters.len().max(1);
         let (name, meaning, components) = match column.role() {
-            _ if position == Some(&raw const *column) => ("POSITION", Meaning::Position, 3),
+            _ if vertices.are_of(column) => ("POSITION", Meaning::Position, 3),
             Some(Role::Normal) => ("NORMAL", Meaning::Normal, 3),
             Some(Role::Texcoord) => ("TEXCOORD_0", Meaning::AsIs, 2),
             Some(Role::Color) => ("COLOR_0", Meaning::AsIs, count),
@@ -159,18 +124,15 @@ impl Attribute<'_> {
     fn write(
         &self,
         shown: &Shown<'_>,
-        vertices: &[usize],
+        vertices: &Vertices<'_>,
         binary: &mut Vec<u8>,
     ) -> Result<(Vec<f32>, Vec<f32>)> {
         let records = shown.records;
         let mut low = vec![f32::INFINITY; self.components];
         let mut high = vec![f32::NEG_INFINITY; self.components];
-        for &vertex in vertices {
+        for (index, &vertex) in vertices.records.iter().enumerate() {
             let numbers: Vec<f64> = match self.meaning {
-                Meaning::Position => match records.place(vertex, self.column) {
-                    [x, y, z, w] if self.column.is_position => vec![x / w, -y / w, -z / w],
-                    [x, y, z, _] => vec![x, y, z],
-                },
+                Meaning::Position => vertices.positions[index].to_vec(),
                 Meaning::Normal | Meaning::AsIs => {
                     let numbers = records.numbers(vertex, self.column);
                     if let Some(number) = numbers.iter().find(|number| !is_held(**number)) {

@@ -11,7 +11,8 @@ use ply_rs_bw::writer::Writer;
 use vkxfb::spirv::NumericClass;
 
 use super::Shown;
-use crate::capture::records::{Column, Number, Records, Role, place};
+use super::vertices::Vertices;
+use crate::capture::records::{Column, Number, Records, Role};
 
 /// Checks that PLY can represent the numbers of these columns.
 pub(super) fn check(columns: &[Column]) -> Result<()> {
@@ -20,21 +21,21 @@ pub(super) fn check(columns: &[Column]) -> Result<()> {
 
 pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     let records = shown.records;
-    let position = place(records.columns).map(|column| &raw const *column);
+    let vertices = Vertices::of(shown)?;
     let mut taken = BTreeSet::new();
+    // Readers of PLY expect the position first, by its names.
+    let mut ordered: Vec<&Column> = records.columns.iter().collect();
+    ordered.sort_by_key(|column| !vertices.are_of(column));
     let mut columns = Vec::new();
-    for column in records.columns {
-        let is_position = position == Some(&raw const *column);
-        let (names, role) = property_names(column, is_position, &mut taken);
+    for column in ordered {
+        let (names, role) = property_names(column, vertices.are_of(column), &mut taken);
         let ty = match role {
             // Most readers of PLY take only bytes for colours.
-            Some(Role::Color) if fits_bytes(records, column) => ScalarType::UChar,
+            Some(Role::Color) if fits_bytes(records, &vertices, column) => ScalarType::UChar,
             _ => scalar_type(column)?,
         };
         columns.push((column, names, ty));
     }
-    // Readers of PLY expect the position first.
-    columns.sort_by_key(|(column, ..)| position != Some(&raw const **column));
 
     let mut ply = Ply::<DefaultElement>::new();
     ply.header.encoding = Encoding::Ascii;
@@ -48,25 +49,33 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
         }
     }
     ply.header.elements.add(element);
-    let vertex = |vertex| {
+    let vertex = |(index, &record): (usize, &usize)| {
         let mut element = DefaultElement::new();
         for (column, names, ty) in &columns {
-            let numbers = records.numbers(vertex, column).into_iter();
-            let numbers = numbers.map(|number| property(number, ty));
+            let numbers = match vertices.are_of(column) {
+                true => vertices.positions[index].map(Number::Double).to_vec(),
+                false => records.numbers(record, column),
+            };
+            let numbers = numbers.into_iter().map(|number| property(number, ty));
             element.extend(names.iter().cloned().zip(numbers));
         }
         element
     };
-    ply.payload.insert("vertex".to_owned(), (0..records.vertices).map(vertex).collect());
-    add_primitives(shown, &mut ply)?;
+    ply.payload
+        .insert("vertex".to_owned(), vertices.records.iter().enumerate().map(vertex).collect());
+    add_primitives(shown, &vertices, &mut ply)?;
     let mut bytes = Vec::new();
     Writer::new().write_ply(&mut bytes, &mut ply)?;
     Ok(bytes)
 }
 
 /// Adds a face for each triangle, or an edge for each line. Points need only their vertices.
-fn add_primitives(shown: &Shown<'_>, ply: &mut Ply<DefaultElement>) -> Result<()> {
-    let vertices = i32::try_from(shown.records.vertices)?;
+fn add_primitives(
+    shown: &Shown<'_>,
+    vertices: &Vertices<'_>,
+    ply: &mut Ply<DefaultElement>,
+) -> Result<()> {
+    let vertices = i32::try_from(vertices.records.len())?;
     let (name, firsts) = match shown.topology.vertices_per_primitive() {
         3 => ("face", (0..vertices).step_by(3)),
         2 => ("edge", (0..vertices).step_by(2)),
@@ -108,7 +117,7 @@ fn property_names(
     let count = column.letters.len().max(1);
     let role = column.role().filter(|_| !is_position);
     let known: &[&str] = match role {
-        _ if is_position => &["x", "y", "z", "w"],
+        _ if is_position => &["x", "y", "z"],
         Some(Role::Normal) => &["nx", "ny", "nz"],
         Some(Role::Texcoord) => &["u", "v"],
         Some(Role::Color) => &["red", "green", "blue", "alpha"],
@@ -132,8 +141,8 @@ fn property_names(
 }
 
 /// Whether all numbers of a column are from 0 to 1, so that a colour can be written as bytes from 0 to 255.
-fn fits_bytes(records: &Records<'_>, column: &Column) -> bool {
-    let numbers = (0..records.vertices).flat_map(|vertex| records.numbers(vertex, column));
+fn fits_bytes(records: &Records<'_>, vertices: &Vertices<'_>, column: &Column) -> bool {
+    let numbers = vertices.records.iter().flat_map(|record| records.numbers(*record, column));
     numbers.map(Number::to_f64).all(|number| (0.0..=1.0).contains(&number))
 }
 
@@ -152,6 +161,8 @@ fn scalar_type(column: &Column) -> Result<ScalarType> {
 fn property(number: Number, ty: &ScalarType) -> Property {
     match number {
         _ if *ty == ScalarType::UChar => Property::UChar((number.to_f64() * 255.0).round() as u8),
+        // Positions are computed with doubles.
+        _ if *ty == ScalarType::Float => Property::Float(number.to_f64() as f32),
         Number::Float(value) => Property::Float(value),
         Number::Double(value) => Property::Double(value),
         Number::Int(value) => Property::Int(value as i32),

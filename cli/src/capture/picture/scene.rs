@@ -6,8 +6,9 @@ use glam::DVec3;
 use super::Picture;
 use super::colours::BY_SIDE;
 use super::normals::normals;
-use super::view::{Axes, Size, View};
+use super::view::{Size, View};
 use crate::capture::output::Shown;
+use crate::capture::space::Axes;
 
 /// The fraction of the picture's width or height that the primitives fill, if the view is from outside.
 const FILLED: f64 = 0.92;

@@ -3,9 +3,10 @@
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::picture::{Drawing, wireframe};
 
-use super::view::{Axes, View};
+use super::view::View;
 use crate::capture::output::Shown;
 use crate::capture::records::Column;
+use crate::capture::space::Axes;
 
 /// Draws the primitives so that they fill the picture. In a view from outside, hidden primitives
 /// are drawn as well.

@@ -1,8 +1,9 @@
 //! Determines why primitives are not seen in a picture, so that an empty or incomplete picture is explained.
 
-use super::view::{Axes, View};
+use super::view::View;
 use super::{Kind, Picture};
 use crate::capture::output::Shown;
+use crate::capture::space::Axes;
 
 /// The reasons why a primitive is not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

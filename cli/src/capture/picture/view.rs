@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use crate::capture::space::Axes;
+
 /// The size of a picture in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
@@ -32,33 +34,6 @@ impl FromStr for Size {
     }
 }
 
-/// The axes of the positions that a picture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Axes {
-    /// Those of Vulkan's clip space: y points downwards, z away from the viewer, and positions are divided by w.
-    Clip,
-    /// Those of meshes: y points upwards, and z towards a viewer in front.
-    Space,
-}
-
-/// How far depths pass 0 and 1 if only rounding brings them there.
-const DEPTH_ROUNDING: f64 = 1e-3;
-
-impl Axes {
-    /// Returns the axes of the built-in `Position`, whose values are `places`. Where w is 1 throughout and depths leave
-    /// the range of Vulkan's view, from 0 to 1, no projection made it: the shader passes on the positions of a mesh.
-    pub(super) fn of_built_in(places: impl Iterator<Item = [f64; 4]>) -> Self {
-        let mut leaves_view = false;
-        for [_, _, z, w] in places {
-            if w != 1.0 {
-                return Self::Clip;
-            }
-            leaves_view |= !(-DEPTH_ROUNDING..=1.0 + DEPTH_ROUNDING).contains(&z);
-        }
-        if leaves_view { Self::Space } else { Self::Clip }
-    }
-}
-
 /// The viewpoint of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum View {
@@ -85,14 +60,9 @@ impl View {
     pub(super) const CORNER: Self = Self::From { azimuth: 35.0, elevation: 25.0 };
 
     /// Returns a position in the axes of the picture: to the right, downwards, and away from the viewer at this azimuth
-    /// and elevation. Positions in clip space are first divided by w, and y and z are negated, so that they have the
-    /// axes of [`Axes::Space`]. `None` for a position in clip space whose w is not above 0.
-    pub(super) fn seen(self, [x, y, z, w]: [f64; 4], axes: Axes) -> Option<[f64; 3]> {
-        let [x, y, z] = match axes {
-            Axes::Clip => (w > 0.0).then(|| [x / w, -y / w, -z / w])?,
-            Axes::Space => [x, y, z],
-        };
-        Some(self.turned([x, y, z]))
+    /// and elevation. `None` for a position in clip space that is behind the viewer.
+    pub(super) fn seen(self, place: [f64; 4], axes: Axes) -> Option<[f64; 3]> {
+        Some(self.turned(axes.in_space(place)?))
     }
 
     /// Rotates a direction into the axes of the picture: to the right, downwards, and away from the viewer at this
@@ -133,15 +103,6 @@ impl FromStr for View {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_position_that_no_projection_made_has_the_axes_of_meshes() {
-        let of = |places: &[[f64; 4]]| Axes::of_built_in(places.iter().copied());
-        let at = |z: f64, w: f64| [0.5, 0.5, z, w];
-        assert_eq!(of(&[at(0.5, 1.0), at(-0.5, 1.0)]), Axes::Space);
-        assert_eq!(of(&[at(0.5, 1.0), at(-1e-6, 1.0)]), Axes::Clip);
-        assert_eq!(of(&[at(-0.5, 1.0), at(0.5, 2.0)]), Axes::Clip);
-    }
 
     #[test]
     fn views_and_sizes_are_read() {
