@@ -278,12 +278,4 @@ impl BenchReport {
             validation: Vec::new(),
         }
     }
-
-    /// Returns the report as indented JSON, with a line break at the end.
-    ///
-    /// # Errors
-    /// Errors of `serde_json`, which no report should cause.
-    pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
-    }
 }

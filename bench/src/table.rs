@@ -5,7 +5,7 @@
 use std::fmt::{self, Write};
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use vkxfb_probe::table::printable;
+use vkxfb_probe::terminal::in_line;
 
 use super::case::Workload;
 use super::contestant::Contestant;
@@ -29,9 +29,9 @@ pub fn render(report: &BenchReport) -> String {
 
 fn write_report(out: &mut String, report: &BenchReport) -> fmt::Result {
     let device = &report.device;
-    writeln!(out, "{}", printable(&device.name))?;
+    writeln!(out, "{}", in_line(&device.name))?;
     let driver = format!("{} {}", device.driver, device.driver_version);
-    writeln!(out, "{}, Vulkan {}", printable(driver.trim()), device.api_version)?;
+    writeln!(out, "{}, Vulkan {}", in_line(driver.trim()), device.api_version)?;
     let host = &report.host;
     writeln!(
         out,
@@ -39,7 +39,7 @@ fn write_report(out: &mut String, report: &BenchReport) -> fmt::Result {
         host.os,
         host.arch,
         host.cpus,
-        host.cpu.as_deref().map_or("CPU".to_owned(), printable)
+        host.cpu.as_deref().map_or("CPU".to_owned(), in_line)
     )?;
     if !host.optimized {
         writeln!(out, "compiled without optimisations: times of the host are not meaningful")?;

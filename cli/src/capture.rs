@@ -370,8 +370,11 @@ fn capture(
         Some(Format::Table) if is_seen => Some(shown.table_for_terminal().into_bytes()),
         format => format.map(|format| shown.render(format)).transpose()?,
     };
-    let mut text = String::new();
+    let (mut text, mut json) = (String::new(), None);
     match (&arguments.output, bytes) {
+        (None, Some(bytes)) if format == Some(Format::Json) => {
+            json = Some(String::from_utf8(bytes)?);
+        }
         (None, Some(bytes)) => text = String::from_utf8(bytes)?,
         (Some(file), Some(bytes)) => files.push((file.as_path(), bytes)),
         (_, None) => {}
@@ -380,11 +383,14 @@ fn capture(
     for (file, bytes) in &files {
         super::write(file, bytes)?;
     }
-    if text.is_empty() {
+    if text.is_empty() && json.is_none() {
         let names: Vec<String> = files.iter().map(|(file, _)| file.display().to_string()).collect();
         text = format!("{}: {}\n", names.join(", "), shown.summary());
     }
-    super::show(&text)?;
+    match json {
+        Some(json) => super::show_json_text(&json)?,
+        None => super::show(&text)?,
+    }
     let mut outcome = Outcome::AllRight;
     let native_written = native.as_ref().map_or(0, |native| native.primitives_written);
     match native.map(|native| compare::difference(plan, &taken, &native, per_primitive)) {

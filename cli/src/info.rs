@@ -1,7 +1,7 @@
 //! `vkxfb info`: lists the devices, and what works on each.
 
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use ash::vk;
@@ -10,6 +10,7 @@ use serde::Serialize;
 use vkxfb::internal::{Tuning, Workaround, version_string};
 use vkxfb::lower::Backend;
 use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices};
+use vkxfb_probe::terminal::in_line;
 
 use super::layer::{Installed, NAME, installed};
 
@@ -103,24 +104,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let installed = installed();
     let devices: Vec<Device<'_>> = devices.iter().map(|info| describe(info, &installed)).collect();
     if arguments.json {
-        super::show(&format!("{}\n", serde_json::to_string_pretty(&devices)?))?;
+        super::show_json(&devices)?;
         return Ok(0);
     }
     let mut text = String::new();
     for device in devices {
         let Device { name, api_version, driver, device_type, .. } = device;
-        writeln!(text, "{} {}", format!("{}:", device.index).bold(), name.bold())?;
-        writeln!(text, "   Vulkan {api_version}, {driver}, {device_type}")?;
+        writeln!(text, "{} {}", format!("{}:", device.index).bold(), in_line(name).bold())?;
+        writeln!(text, "   Vulkan {api_version}, {}, {device_type}", in_line(&driver))?;
         for backend in device.backends {
             if backend.available {
                 writeln!(text, "   {:8} {}", backend.name, "yes".green())?;
             } else {
-                let reasons = backend.reasons.join("; ");
+                let reasons = in_line(&backend.reasons.join("; "));
                 writeln!(text, "   {:8} {} {reasons}", backend.name, "no:".yellow())?;
             }
         }
         if let Some(says) = device.layer.says {
-            writeln!(text, "   {:8} {says}", "layer")?;
+            writeln!(text, "   {:8} {}", "layer", in_line(says))?;
         }
         for WorkaroundStatus { name, effect, devices, reason, link, removal } in device.workarounds
         {
@@ -134,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         }
     }
     describe_layer(&installed, &mut text)?;
-    super::show(&text)?;
+    super::show_coloured(&text)?;
     Ok(0)
 }
 
@@ -145,10 +146,11 @@ fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
     }
     for Installed { manifest, implicit, library, library_missing } in installed {
         let kind = if *implicit { "implicit" } else { "explicit" };
-        write!(text, "layer installed ({kind}): {}", manifest.display())?;
+        let path = |path: &Path| in_line(&path.to_string_lossy());
+        write!(text, "layer installed ({kind}): {}", path(manifest))?;
         if let Some(library) = library {
             let missing = if *library_missing { ", which is not there" } else { "" };
-            write!(text, ", library {}{missing}", library.display())?;
+            write!(text, ", library {}{missing}", path(library))?;
         }
         writeln!(text)?;
     }

@@ -3,6 +3,8 @@
 use std::io::{Result, Write};
 use std::sync::{Mutex, PoisonError};
 
+use vkxfb_probe::terminal;
+
 /// The maximum number of bytes that are kept. The first bytes are kept, and not the last ones, because they tell most
 /// about a problem.
 const MOST: usize = 64 << 10;
@@ -22,6 +24,21 @@ impl Write for Keeper {
 
     fn flush(&mut self) -> Result<()> {
         Ok(())
+    }
+}
+
+/// A writer that shows the log on standard error. Its own colours are all that controls the terminal.
+pub(super) struct Screen;
+
+impl Write for Screen {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let text = terminal::coloured(&String::from_utf8_lossy(bytes));
+        std::io::stderr().write_all(text.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        std::io::stderr().flush()
     }
 }
 

@@ -32,7 +32,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::Styles;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -49,6 +50,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Message, Profile, Resources};
 use vkxfb_probe::report::{check_writable, write_atomically};
+use vkxfb_probe::terminal;
 
 use self::source::LaterStage;
 
@@ -226,12 +228,13 @@ impl From<ResourcesName> for Resources {
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
-        .with_writer(std::io::stderr.and(|| log::Keeper))
+        .with_writer((|| log::Screen).and(|| log::Keeper))
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     leave_naga_silent();
-    let arguments = Arguments::try_parse_from(join_lists(std::env::args_os()));
-    let command = arguments.unwrap_or_else(|error| suggested(error).exit()).command;
+    let given = join_lists(std::env::args_os());
+    let arguments = Arguments::try_parse_from(&given);
+    let command = arguments.unwrap_or_else(|error| leave(suggested(error), &given)).command;
     let result = match &command {
         Command::Bench(arguments) => bench::run(arguments),
         Command::BroadcastColor(arguments) => broadcast::run(arguments),
@@ -269,6 +272,25 @@ fn suggested(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// Ends the command with an error in its arguments, or with the help that these ask for.
+fn leave(error: clap::Error, given: &[OsString]) -> ! {
+    let is_printable = |argument: &OsString| {
+        let argument = argument.to_string_lossy();
+        terminal::in_line(&argument) == argument
+    };
+    if given.iter().all(is_printable) {
+        error.exit();
+    }
+    // In clap's own colours the escape sequences of an argument could not be told apart.
+    let error = error.with_cmd(&Arguments::command().styles(Styles::plain()));
+    let text = error.render().ansi().to_string();
+    match error.use_stderr() {
+        true => say(&text),
+        false => drop(show(&text)),
+    }
+    std::process::exit(error.exit_code())
+}
+
 /// Stops naga's panics from printing messages, because the panics are caught and shown like other errors.
 fn leave_naga_silent() {
     let hook = std::panic::take_hook();
@@ -279,18 +301,36 @@ fn leave_naga_silent() {
     }));
 }
 
+/// Writes text to standard output, where nothing of it controls the terminal.
+///
+/// All that the command prints goes through this function, its relatives below, and [`complain`], [`remark`] and the
+/// log.
+fn show(text: &str) -> Result<()> {
+    put(&terminal::printable(text))
+}
+
+/// Like [`show`], for text with colours of our own, whose parts from outside are escaped.
+fn show_coloured(text: &str) -> Result<()> {
+    put(&terminal::coloured(text))
+}
+
+fn show_json(value: &impl Serialize) -> Result<()> {
+    show_json_text(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Like [`show`], for JSON, which means the same afterwards.
+fn show_json_text(json: &str) -> Result<()> {
+    put(&terminal::json(json))
+}
+
 /// Writes to standard output, without colours if it is not a terminal. It is not an error if the
 /// reader, such as `head`, has closed the pipe.
-fn show(text: &str) -> Result<()> {
+fn put(text: &str) -> Result<()> {
     let mut out = anstream::stdout();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write to standard output"),
     }
-}
-
-fn show_json(value: &impl Serialize) -> Result<()> {
-    show(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
 /// Joins list arguments that the shell has split at the spaces after commas, as in `--varyings a,
@@ -326,14 +366,34 @@ fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
 /// Writes a line about a problem to standard error and to the log. If standard error is closed,
 /// only the exit status tells of the problem.
 fn complain(lead: &str, what: impl Display) {
+    let what = message(what);
     let _ = writeln!(anstream::stderr(), "{} {what}", lead.red().bold());
     let _ = writeln!(log::Keeper, "{lead} {what}");
 }
 
 /// Writes a line that is not about a problem to standard error and to the log.
 fn remark(what: impl Display) {
-    let _ = writeln!(anstream::stderr(), "{what}");
+    let what = message(what);
+    say(&what);
     let _ = writeln!(log::Keeper, "{what}");
+}
+
+/// Writes a line to standard error.
+fn say(what: &str) {
+    let _ = writeln!(anstream::stderr(), "{}", terminal::printable(what));
+}
+
+/// Returns the text of a message, without what would control the terminal. Lines after the first are indented, so that
+/// a line break in a name does not make a message of its own.
+fn message(what: impl Display) -> String {
+    let text = terminal::printable(&what.to_string());
+    let indent = |line: &str| match line.is_empty() || line.starts_with(' ') {
+        true => line.to_owned(),
+        false => format!("  {line}"),
+    };
+    let (first, rest) = text.split_once('\n').map_or((&*text, None), |(a, b)| (a, Some(b)));
+    let rest = rest.into_iter().flat_map(|rest| rest.split('\n')).map(indent);
+    std::iter::once(first.to_owned()).chain(rest).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the first message of each kind from the validation layer, with the number of messages of

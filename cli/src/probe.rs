@@ -299,7 +299,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         }
     }
     if arguments.json {
-        super::show(&report::to_json(&reports)?)?;
+        super::show_json_text(&report::to_json(&reports)?)?;
     }
     if let Some(file) = &arguments.html {
         super::write(file, &report::to_html(&reports))?;
@@ -540,7 +540,7 @@ fn probe_device(
         ));
     }
     if !arguments.json && !arguments.head_is_shown {
-        super::show(&table::render_head(&report, true))?;
+        super::show_coloured(&table::render_head(&report, true))?;
         #[cfg(unix)]
         crash::head_is_shown();
     }
@@ -573,7 +573,7 @@ fn probe_device(
     let failing = failure.map(with_shaders).transpose()?;
     report.validation.extend(super::once_each(&gpu.close()));
     if !arguments.json {
-        super::show(&table::render_results(&report, true))?;
+        super::show_coloured(&table::render_results(&report, true))?;
     }
     // With `--json`, the messages are not only in the JSON, but are also printed to standard error.
     for message in report.validation.iter().filter(|_| arguments.json) {

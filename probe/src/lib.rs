@@ -7,7 +7,8 @@
 //! [`plan`] lists the captures of a run, and [`trial`] the properties of the device that are tried
 //! before the captures. [`diagnose`] turns captured bytes into a verdict, and [`self_test`] shows
 //! that [`diagnose`] finds every fault. [`report`] collects the verdicts of a run, [`compare`]
-//! compares the reports of two runs, and [`picture`], [`html`] and `table` show reports.
+//! compares the reports of two runs, and [`picture`], [`html`] and `table` show reports, `table` by
+//! `terminal`, which escapes.
 //!
 //! Two modules use a device: [`gpu`] opens a headless device, which tests and examples use too, and [`run`] runs a plan
 //! on it.
@@ -57,4 +58,5 @@ pub mod shaders;
 pub mod subject;
 mod system;
 pub mod table;
+pub mod terminal;
 pub mod trial;

@@ -19,6 +19,7 @@ use owo_colors::{OwoColorize, Style};
 use vkxfb::lower::Backend;
 
 use super::report::{Cell, Failure, Footnotes, Group, LostCase, Outcome, ProbeReport};
+use super::terminal::{in_line, printable};
 use super::trial::TrialResult;
 
 /// The width of the text, in columns.
@@ -82,7 +83,7 @@ impl Paint {
 
 fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Result {
     let device = &report.device;
-    writeln!(out, "{}", paint.styled(printable(&device.name), Style::new().bold()))?;
+    writeln!(out, "{}", paint.styled(in_line(&device.name), Style::new().bold()))?;
     let mut facts = vec![format!("{} {}", device.driver, device.driver_version)];
     facts.push(format!("Vulkan {}", device.api_version));
     if !report.profile.is_empty() {
@@ -268,7 +269,7 @@ fn write_failure(out: &mut String, group: &Group<'_, Failure>, paint: &Paint) ->
 fn write_command(out: &mut String, command: &str) -> fmt::Result {
     write!(out, "  $")?;
     let mut column = 3;
-    for (index, argument) in printable(command).split(" --").enumerate() {
+    for (index, argument) in in_line(command).split(" --").enumerate() {
         let argument = if index == 0 { argument.to_owned() } else { format!("--{argument}") };
         let width = argument.chars().count();
         // Two columns are reserved for the backslash.
@@ -342,10 +343,4 @@ fn write_wrapped(
         writeln!(out, "{lead:indent$}{}", paint(line))?;
     }
     Ok(())
-}
-
-/// Replaces control characters, because text comes from drivers and modules, and must not control
-/// the terminal.
-pub fn printable(text: &str) -> String {
-    text.replace(|c: char| c.is_control() && c != '\n', "\u{fffd}")
 }

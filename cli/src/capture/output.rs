@@ -12,6 +12,7 @@ use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb_probe::terminal::in_line;
 
 use super::records::{Column, Number, Records, place};
 
@@ -119,7 +120,8 @@ impl Shown<'_> {
         let primitive = if *primitives_written == 1 { "primitive" } else { "primitives" };
         format!(
             "{vertices} {vertex} of {primitives_written} {primitive} ({topology}){of_stream} written{lost}; \
-             backend {backend}, {device}"
+             backend {backend}, {}",
+            in_line(device)
         )
     }
 
@@ -128,7 +130,7 @@ impl Shown<'_> {
     }
 
     fn names(&self) -> impl Iterator<Item = String> {
-        self.records.columns.iter().flat_map(Column::names)
+        self.records.columns.iter().flat_map(Column::names).map(|name| in_line(&name))
     }
 
     fn numbers(&self, vertex: usize) -> impl Iterator<Item = Number> {

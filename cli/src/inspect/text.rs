@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use comfy_table::{Table, TableStyle};
+use vkxfb_probe::terminal::in_line;
 
 use super::{
     BufferRow, DescriptorRow, Inspection, InterfaceRow, Member, PushConstantRow, StageRow,
@@ -14,10 +15,10 @@ use crate::{Primitives, Tessellation};
 /// Vulkan does.
 pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     let mut text = String::new();
-    write!(text, "{} shader '{}'", inspection.stage, inspection.entry_point)?;
+    write!(text, "{} shader '{}'", inspection.stage, in_line(&inspection.entry_point))?;
     for (number, StageRow { stage, entry_point }) in inspection.before.iter().enumerate() {
         let lead = if number == 0 { ", behind" } else { ", and" };
-        write!(text, "{lead} {stage} shader '{entry_point}'")?;
+        write!(text, "{lead} {stage} shader '{}'", in_line(entry_point))?;
     }
     writeln!(text)?;
     let divided = inspection.geometry.as_ref().and_then(|of| of.tessellation.as_ref());
@@ -43,7 +44,10 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
         let mut constants = table(&["id", "type", "name", "default"]);
         for row in &inspection.constants {
             let name = row.name.clone().unwrap_or_default();
-            constants.add_row([row.id.to_string(), row.ty.clone(), name, row.default.clone()]);
+            add_row(
+                &mut constants,
+                [row.id.to_string(), row.ty.clone(), name, row.default.clone()],
+            );
         }
         writeln!(text, "\nspecialisation constants\n{constants}")?;
     }
@@ -61,7 +65,7 @@ pub(super) fn render(inspection: &Inspection, gl: bool) -> Result<String> {
     }
     match &inspection.nothing_captured {
         Some(reason) => {
-            writeln!(text, "\nno transform feedback decorations: {reason}")?;
+            writeln!(text, "\nno transform feedback decorations: {}", in_line(reason))?;
             let first = inspection.shader_outputs.iter().find(|row| row.size.is_some());
             if let Some(selector) = first.and_then(|row| row.selector.as_ref()) {
                 writeln!(
@@ -89,7 +93,7 @@ fn inputs(rows: &[InterfaceRow]) -> Table {
             (Some(location), component) => format!("{location}, component {component}"),
             (None, _) => row.place.clone(),
         };
-        all.add_row([place, row.ty.clone(), row.name.clone().unwrap_or_default()]);
+        add_row(&mut all, [place, row.ty.clone(), row.name.clone().unwrap_or_default()]);
     }
     all
 }
@@ -99,9 +103,9 @@ fn descriptors(rows: &[DescriptorRow]) -> Table {
     let mut all = table(&["set.binding", "byte", "type", "name"]);
     for DescriptorRow { set, binding, ty, name, members } in rows {
         let name = name.clone().unwrap_or_default();
-        all.add_row([format!("{set}.{binding}"), String::new(), ty.clone(), name]);
+        add_row(&mut all, [format!("{set}.{binding}"), String::new(), ty.clone(), name]);
         for Member { offset, ty, name } in members {
-            all.add_row([String::new(), offset.to_string(), ty.clone(), name.clone()]);
+            add_row(&mut all, [String::new(), offset.to_string(), ty.clone(), name.clone()]);
         }
     }
     all
@@ -112,7 +116,7 @@ fn push_constants(rows: &[PushConstantRow]) -> Table {
     for row in rows {
         let name = row.name.clone().unwrap_or_default();
         let name = if row.is_read { name } else { format!("{name} (not read)") };
-        all.add_row([row.offset.to_string(), row.ty.clone(), name]);
+        add_row(&mut all, [row.offset.to_string(), row.ty.clone(), name]);
     }
     all
 }
@@ -125,7 +129,7 @@ fn outputs(rows: &[InterfaceRow]) -> Table {
             Some(_) => row.ty.clone(),
             None => format!("{} (cannot be captured)", row.ty),
         };
-        all.add_row([row.place.clone(), ty, row.name.clone().unwrap_or_default()]);
+        add_row(&mut all, [row.place.clone(), ty, row.name.clone().unwrap_or_default()]);
     }
     all
 }
@@ -135,7 +139,7 @@ fn write_captured(text: &mut String, inspection: &Inspection) -> Result<()> {
     let mut captured = table(&["buffer", "byte", "type", "name"]);
     for row in &inspection.varyings {
         let (buffer, offset) = (row.buffer.to_string(), row.offset.to_string());
-        captured.add_row([buffer, offset, row.ty.clone(), row.name.clone()]);
+        add_row(&mut captured, [buffer, offset, row.ty.clone(), row.name.clone()]);
     }
     writeln!(text, "\ncaptured\n{captured}")?;
     write_buffers(text, inspection)
@@ -147,24 +151,30 @@ fn write_gl(text: &mut String, inspection: &Inspection) -> Result<()> {
     let mut outputs = table(&["location", "buffer", "components", "dword", "name"]);
     for row in &inspection.outputs {
         let component = |i: usize| if row.component_mask >> i & 1 == 1 { b"xyzw"[i] } else { b'.' };
-        outputs.add_row([
-            row.location.map_or("built-in".to_owned(), |location| location.to_string()),
-            row.buffer.to_string(),
-            (0..4).map(component).map(char::from).collect(),
-            row.offset_dwords.to_string(),
-            row.name.clone().unwrap_or_default(),
-        ]);
+        add_row(
+            &mut outputs,
+            [
+                row.location.map_or("built-in".to_owned(), |location| location.to_string()),
+                row.buffer.to_string(),
+                (0..4).map(component).map(char::from).collect(),
+                row.offset_dwords.to_string(),
+                row.name.clone().unwrap_or_default(),
+            ],
+        );
     }
     writeln!(text, "\ncaptured outputs\n{outputs}")?;
     let mut varyings = table(&["offset", "type", "buffer index", "size", "name"]);
     for row in &inspection.varyings {
-        varyings.add_row([
-            row.offset.to_string(),
-            row.gl_type.clone(),
-            row.buffer_index.to_string(),
-            row.size.to_string(),
-            row.name.clone(),
-        ]);
+        add_row(
+            &mut varyings,
+            [
+                row.offset.to_string(),
+                row.gl_type.clone(),
+                row.buffer_index.to_string(),
+                row.size.to_string(),
+                row.name.clone(),
+            ],
+        );
     }
     writeln!(text, "\ncaptured varyings\n{varyings}")?;
     write_buffers(text, inspection)
@@ -180,6 +190,11 @@ fn write_buffers(text: &mut String, inspection: &Inspection) -> Result<()> {
         writeln!(text, "buffer {buffer}: {stride} bytes per vertex{stream}")?;
     }
     Ok(())
+}
+
+/// Adds a row whose cells may have names of the module.
+fn add_row<const N: usize>(table: &mut Table, cells: [String; N]) {
+    table.add_row(cells.map(|cell| in_line(&cell)));
 }
 
 fn table(head: &[&str]) -> Table {

@@ -126,7 +126,8 @@ impl KindArguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     match &arguments.command {
         Command::Manifest(arguments) => {
-            super::show(&Manifest::new(arguments.kind.kind(), &arguments.library)?.text()?)?;
+            let manifest = Manifest::new(arguments.kind.kind(), &arguments.library)?;
+            super::show_json_text(&manifest.text()?)?;
         }
         Command::Install(InstallArguments { kind, user, library }) => {
             let library = find_library(library.as_deref())?;

@@ -48,7 +48,7 @@ impl Running {
             && !restarted
             && let Some(left) = &left
         {
-            let (shown, left) = (path.display(), vkxfb_probe::table::printable(left));
+            let (shown, left) = (path.display(), vkxfb_probe::terminal::in_line(left));
             crate::remark(format_args!(
                 "{shown} is of a probe that did not end. It was at: {left}"
             ));

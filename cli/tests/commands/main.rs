@@ -23,4 +23,5 @@ mod probe_isolate;
 mod probe_repeat;
 mod probe_running;
 mod probe_trials;
+mod terminal;
 mod tessellation;

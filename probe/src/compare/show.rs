@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::{CaseKey, Change, Comparison, FactChange, GoneRow};
 use crate::report::{CaseResult, FOLDED};
-use crate::table::printable;
+use crate::terminal::in_line;
 use crate::trial::{Trial, TrialResult};
 
 /// The maximum number of pipelines that are listed for each kind of change.
@@ -25,10 +25,10 @@ struct PipelineOf<'a>(&'a CaseKey);
 impl Display for PipelineOf<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let CaseKey { backend, topology, shader, geometry, provoking, specialized, .. } = self.0;
-        write!(f, "{backend} {topology}, shader {}, ", printable(shader))?;
+        write!(f, "{backend} {topology}, shader {}, ", in_line(shader))?;
         if let Some(geometry) = geometry {
             let lead = if topology == PATCHES { "tessellation shaders" } else { "geometry shader" };
-            write!(f, "{lead} {}, ", printable(geometry))?;
+            write!(f, "{lead} {}, ", in_line(geometry))?;
         }
         write!(f, "{provoking} vertex provokes")?;
         f.write_str(if *specialized { FOLDED } else { "" })
@@ -110,10 +110,10 @@ impl Comparison {
             };
             let title = name
                 .parse()
-                .map_or_else(|_| printable(name), |trial: Trial| trial.title().to_owned());
+                .map_or_else(|_| in_line(name), |trial: Trial| trial.title().to_owned());
             worse.push(format!("the trial of {title} {how}"));
         }
-        worse.extend(self.gone_devices().map(|name| format!("{} is gone", printable(name))));
+        worse.extend(self.gone_devices().map(|name| format!("{} is gone", in_line(name))));
         for (_, backend) in &self.gone_backends {
             worse.push(format!("the {backend} backend is gone"));
         }
@@ -221,14 +221,14 @@ impl Display for Comparison {
         let several = self.devices.len() > 1;
         for (device, (before, after)) in self.devices.iter().enumerate() {
             let facts = || self.facts.iter().filter(|fact| fact.device == device);
-            let name = |name: &Option<String>| printable(name.as_deref().unwrap_or("-"));
+            let name = |name: &Option<String>| in_line(name.as_deref().unwrap_or("-"));
             if before != after {
                 writeln!(f, "{} -> {}", name(before), name(after))?;
             } else if several || facts().next().is_some() {
                 writeln!(f, "{}", name(before))?;
             }
             for FactChange { name, before, after, .. } in facts() {
-                let text = |text: &Option<String>| printable(text.as_deref().unwrap_or("-"));
+                let text = |text: &Option<String>| in_line(text.as_deref().unwrap_or("-"));
                 writeln!(f, "  {name}: {} -> {}", text(before), text(after))?;
             }
         }
