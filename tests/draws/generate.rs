@@ -13,7 +13,7 @@ pub use self::counters::counter_combinations;
 pub use self::space::Space;
 use crate::common::rng::Rng;
 use crate::model::{Fact, Model};
-use crate::program::{Counters, IndexBuffer, Pass, Program, Range, State, StateChange, Step};
+use crate::program::{Counters, Draw, IndexBuffer, Pass, Program, Range, State, StateChange, Step};
 use crate::sets::{HANDLES, OBJECTS, SPACING};
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 
@@ -63,6 +63,10 @@ struct Generator<'a> {
     /// Whether the current pass must not read what it captured, because no barrier has made that
     /// visible.
     is_unseen: bool,
+    /// The counters that were written, and those that were read by draws, since the last barrier: nothing orders a read of
+    /// the former, or a write of any of them.
+    written: Vec<u64>,
+    read: Vec<u64>,
     /// Whether queries may begin.
     has_queries: bool,
     /// The bound state, if a pipeline is bound.
@@ -119,6 +123,8 @@ impl<'a> Generator<'a> {
             open: Vec::new(),
             pass: None,
             is_unseen: false,
+            written: Vec::new(),
+            read: Vec::new(),
             has_queries: true,
             pipeline: None,
             restart_indices,
@@ -181,8 +187,32 @@ impl<'a> Generator<'a> {
     }
 
     fn push(&mut self, step: Step) {
+        match &step {
+            Step::Barrier => self.forget_accesses(),
+            Step::NextPart if self.pass.is_some_and(|pass| pass.kind.orders_parts()) => {
+                self.forget_accesses();
+            }
+            Step::End(counters) => self.written.extend(counters.counters.iter().flatten()),
+            Step::Draw(Draw::ByteCount { counter, .. }) => self.read.push(*counter),
+            Step::Change(StateChange::BeginConditionalRendering(condition)) => {
+                self.read.push(condition.offset);
+            }
+            _ => {}
+        }
         self.model.step(&step, &self.program.queries);
         self.program.rounds.last_mut().unwrap().push(step);
+    }
+
+    fn forget_accesses(&mut self) {
+        self.written.clear();
+        self.read.clear();
+    }
+
+    /// A counter that a draw may read, if there is one.
+    fn seen_counter(&mut self) -> Option<u64> {
+        let mut seen = self.counters.clone();
+        seen.retain(|counter| !self.written.contains(counter));
+        (!seen.is_empty()).then(|| self.rng.pick(&seen))
     }
 
     fn change(&mut self, change: StateChange) {
@@ -280,6 +310,10 @@ impl<'a> Generator<'a> {
                 let (share, skipped) = (half / 4, 4 * u64::from(self.rng.below(16)));
                 *range = Range { offset: start + number * share + skipped, size: share - skipped };
             }
+            self.push(Step::CaptureBuffers(self.ranges));
+            self.push(Step::Begin(Counters::default()));
+            self.draws();
+            self.end_conditional_rendering();
             let steps = self.program.rounds.last().unwrap().iter();
             let counters = steps.filter_map(|step| match step {
                 Step::Begin(counters) | Step::End(counters) => Some(&counters.counters),
@@ -287,14 +321,12 @@ impl<'a> Generator<'a> {
             });
             let used: Vec<u64> = counters.flatten().copied().flatten().collect();
             let mut unused = self.counters.clone();
-            unused.retain(|counter| self.space.counters && !used.contains(counter));
+            unused.retain(|counter| {
+                self.space.counters && !used.contains(counter) && !self.read.contains(counter)
+            });
             self.rng.shuffle(&mut unused);
             let counters =
                 self.ranges.iter().map(|range| range.and_then(|_| unused.pop())).collect();
-            self.push(Step::CaptureBuffers(self.ranges));
-            self.push(Step::Begin(Counters::default()));
-            self.draws();
-            self.end_conditional_rendering();
             self.push(Step::End(Counters { first: 0, counters }));
         }
         self.ranges = before;
@@ -408,7 +440,9 @@ impl<'a> Generator<'a> {
             .map(|buffer| {
                 let is_counted =
                     self.space.counters && self.is_bound[buffer] && self.rng.percent(rate);
-                is_counted.then(|| slots[buffer])
+                let accessed = [&self.written, &self.read];
+                let is_ordered = !(written && accessed.iter().any(|c| c.contains(&slots[buffer])));
+                (is_counted && is_ordered).then(|| slots[buffer])
             })
             .collect();
         while counters.last() == Some(&None) {

@@ -41,7 +41,7 @@ use crate::common::skip::{Why, skip};
 use common::batches::{self, Report, Worker};
 use common::settings::{cases, has_validation, sample_of};
 use generate::{Space, generate};
-use program::{Pass, PassKind, State, StateChange, Step};
+use program::{Draw, Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
 use shaders::CONSTANTS;
 use vkxfb::internal::Barrier;
@@ -374,4 +374,54 @@ fn the_generator_reaches_everything() {
     assert!(seen.keys().all(|feature| sampled.contains(feature)), "{sampled:?} of {seen:?}");
     let rare: Vec<_> = seen.iter().filter(|(_, count)| **count < 10).collect();
     assert!(rare.is_empty(), "{rare:?} of {seen:?}");
+}
+
+/// What nothing orders is undefined: no draw reads a counter that a capture wrote since the last barrier, and none is written
+/// that a draw read, or another capture wrote. A driver on the CPU, which executes commands in their order, would hide it.
+#[test]
+fn barriers_order_what_programs_read_and_write() {
+    for seed in 0..2000 {
+        let program = generate(seed, &Space::whole());
+        for round in 0..program.rounds.len() {
+            let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+            let mut kind = PassKind::default();
+            for step in program.executed(round) {
+                let reads = match step {
+                    Step::BeginPass(pass) => {
+                        kind = pass.kind;
+                        continue;
+                    }
+                    Step::NextPart if !kind.orders_parts() => continue,
+                    Step::NextPart | Step::Barrier => {
+                        read.clear();
+                        written.clear();
+                        continue;
+                    }
+                    Step::End(counters) => {
+                        for counter in counters.counters.iter().flatten() {
+                            assert!(!read.contains(counter), "{seed}: {program}");
+                            assert!(written.insert(*counter), "{seed}: {program}");
+                        }
+                        continue;
+                    }
+                    // A capture writes the counters that it read itself at its End.
+                    Step::Begin(counters) => {
+                        let counters = counters.counters.iter().flatten();
+                        assert!(
+                            counters.into_iter().all(|c| !written.contains(c)),
+                            "{seed}: {program}"
+                        );
+                        continue;
+                    }
+                    Step::Draw(Draw::ByteCount { counter, .. }) => *counter,
+                    Step::Change(StateChange::BeginConditionalRendering(condition)) => {
+                        condition.offset
+                    }
+                    _ => continue,
+                };
+                assert!(!written.contains(&reads), "{seed}: {program}");
+                read.insert(reads);
+            }
+        }
+    }
 }

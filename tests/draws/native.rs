@@ -7,8 +7,7 @@ mod queries;
 mod secondaries;
 
 use ash::{ext, khr, vk};
-use vkxfb::lower::Backend;
-use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation};
+use vkxfb::runtime::{Buffer, Context, MemoryLocation};
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use self::passes::{Part, Passes};
@@ -49,13 +48,6 @@ struct Recording {
     state: Option<State>,
 }
 
-/// The scopes of barriers between captures of one pass, which `Passes` declares as
-/// self-dependencies of each subpass.
-fn scopes() -> [(vk::PipelineStageFlags, vk::AccessFlags); 2] {
-    let ConsumerScope { stages, access } = images::next(Backend::Native);
-    [Context::write_scope(Backend::Native), (stages, access)]
-}
-
 impl Native {
     pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
         let (instance, device) = (gpu.instance(), gpu.context().device());
@@ -64,7 +56,7 @@ impl Native {
             multi_draw: ext::multi_draw::Device::new(instance, device),
             indirect_count: khr::draw_indirect_count::Device::new(instance, device),
             conditional: ext::conditional_rendering::Device::new(instance, device),
-            pipelines: Pipelines::new(gpu.context())?,
+            pipelines: Pipelines::new(gpu)?,
             hidden_counters: vk::Buffer::null(),
         })
     }
@@ -211,7 +203,9 @@ impl Native {
                         let part = recording.part.take().expect("a pass is open");
                         Passes::end(ctx, cmd, part);
                     }
-                    Step::Barrier if recording.part.is_some() => barrier_in_pass(ctx, cmd),
+                    Step::Barrier if recording.part.is_some() => {
+                        self.pipelines.passes.barrier(ctx, cmd);
+                    }
                     Step::Barrier => images::barrier(ctx, cmd),
                     Step::Change(change) => {
                         self.change(ctx, recording, round, sets, change)?;
@@ -300,7 +294,7 @@ impl Native {
         unsafe {
             if recording.is_active {
                 self.end(cmd, &counters, self.hidden_counters);
-                barrier_in_pass(ctx, cmd);
+                self.pipelines.passes.barrier(ctx, cmd);
             }
             ctx.device().cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             if recording.is_active {
@@ -504,19 +498,6 @@ pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
         true => usage | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT,
         false => usage,
     }
-}
-
-/// Makes everything before the barrier in the pass visible to everything after it.
-///
-/// # Safety
-/// `cmd` is being recorded, in an instance of a render pass of [`Passes`].
-unsafe fn barrier_in_pass(ctx: &Context, cmd: vk::CommandBuffer) {
-    let [(source, writes), (destination, reads)] = scopes();
-    let barrier = vk::MemoryBarrier::default().src_access_mask(writes).dst_access_mask(reads);
-    let flags = vk::DependencyFlags::empty();
-    let device = ctx.device();
-    // SAFETY: the caller's contract.
-    unsafe { device.cmd_pipeline_barrier(cmd, source, destination, flags, &[barrier], &[], &[]) };
 }
 
 /// Passes the arguments of Begin and End to a function. The pointers are null if there is no

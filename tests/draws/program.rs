@@ -170,6 +170,11 @@ impl PassKind {
     pub const fn has_parts(self) -> bool {
         !matches!(self, Self::RenderPass | Self::RenderPass2)
     }
+
+    /// Whether a part sees what the parts before captured.
+    pub const fn orders_parts(self) -> bool {
+        matches!(self, Self::Subpasses | Self::Rendering)
+    }
 }
 
 /// A change of the state of later draws.

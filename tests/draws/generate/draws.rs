@@ -116,12 +116,15 @@ impl Generator<'_> {
                 }
                 40..60 if self.space.multi_draw => self.multi_draw(indexed),
                 60..92 if self.space.indirect => self.indirect(indexed),
-                92.. if self.space.byte_count && !self.is_unseen => Draw::ByteCount {
-                    instances: self.instances(false),
-                    counter: self.rng.pick(&self.counters),
-                    counter_offset: self.counter_offset(),
-                    vertex_stride: 4 * self.rng.range(2, 40),
-                },
+                92.. if self.space.byte_count && !self.is_unseen => {
+                    let Some(counter) = self.seen_counter() else { continue };
+                    Draw::ByteCount {
+                        instances: self.instances(false),
+                        counter,
+                        counter_offset: self.counter_offset(),
+                        vertex_stride: 4 * self.rng.range(2, 40),
+                    }
+                }
                 _ => continue,
             };
         }

@@ -85,9 +85,11 @@ impl Generator<'_> {
             }
         } else if self.space.conditional && self.rng.percent(12) {
             // A counter of an earlier capture, or a value that the application wrote.
-            let offset = match self.space.counters && !self.is_unseen && self.rng.percent(50) {
-                true => self.rng.pick(&self.counters),
-                false => {
+            let is_counter = self.space.counters && !self.is_unseen && self.rng.percent(50);
+            let counter = if is_counter { self.seen_counter() } else { None };
+            let offset = match counter {
+                Some(counter) => counter,
+                None => {
                     let dword = self.rng.pick(&[0, 1, 0x100, 1 << 31]);
                     self.place_dwords("predicate", &[!dword, dword, !dword]) + 4
                 }

@@ -1,10 +1,10 @@
 //! Passes: render passes of one subpass and of several, and dynamic rendering.
 
 use ash::vk;
-use vkxfb::runtime::Context;
-use vkxfb_probe::gpu::GpuError;
+use vkxfb::lower::Backend;
+use vkxfb::runtime::{ConsumerScope, Context};
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
-use super::scopes;
 use crate::images::{self, failed};
 use crate::program::{Pass, PassKind, Step};
 
@@ -72,6 +72,21 @@ pub struct Passes {
     /// The render pass of one subpass, created with `vkCreateRenderPass2`; null below Vulkan 1.2.
     render_pass2: vk::RenderPass,
     framebuffers: [vk::Framebuffer; 2],
+    scopes: Scopes,
+}
+
+/// The stages and accesses before and after a barrier.
+type Scopes = [(vk::PipelineStageFlags, vk::AccessFlags); 2];
+
+/// The scopes of barriers between captures of one pass, which [`Passes`] declares as self-dependencies of each subpass.
+fn scopes(gpu: &Gpu) -> Scopes {
+    let ConsumerScope { mut stages, mut access } = images::next(Backend::Native);
+    // What a capture counted may be a predicate.
+    if gpu.draw_features().conditional_rendering {
+        stages |= vk::PipelineStageFlags::CONDITIONAL_RENDERING_EXT;
+        access |= vk::AccessFlags::CONDITIONAL_RENDERING_READ_EXT;
+    }
+    [Context::write_scope(Backend::Native), (stages, access)]
 }
 
 const AREA: vk::Rect2D = vk::Rect2D {
@@ -80,14 +95,16 @@ const AREA: vk::Rect2D = vk::Rect2D {
 };
 
 impl Passes {
-    pub fn new(ctx: &Context) -> Result<Self, GpuError> {
+    pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+        let (ctx, scopes) = (gpu.context(), scopes(gpu));
         let mut passes = Self {
             render_passes: [vk::RenderPass::null(); 2],
             render_pass2: vk::RenderPass::null(),
             framebuffers: [vk::Framebuffer::null(); 2],
+            scopes,
         };
         for (number, count) in [1, PassKind::PARTS].into_iter().enumerate() {
-            passes.render_passes[number] = render_pass(ctx, count)?;
+            passes.render_passes[number] = render_pass(ctx, count, scopes)?;
             let frame = vk::FramebufferCreateInfo::default()
                 .render_pass(passes.render_passes[number])
                 .width(1)
@@ -98,7 +115,7 @@ impl Passes {
                 .map_err(failed("vkCreateFramebuffer"))?;
         }
         if ctx.capabilities().api_version >= vk::API_VERSION_1_2 {
-            passes.render_pass2 = render_pass2(ctx)?;
+            passes.render_pass2 = render_pass2(ctx, scopes)?;
         }
         Ok(passes)
     }
@@ -195,6 +212,20 @@ impl Passes {
         }
     }
 
+    /// Makes everything before the barrier in the pass visible to everything after it.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, in an instance of one of the render passes.
+    pub unsafe fn barrier(&self, ctx: &Context, cmd: vk::CommandBuffer) {
+        let [(source, writes), (destination, reads)] = self.scopes;
+        let barrier = vk::MemoryBarrier::default().src_access_mask(writes).dst_access_mask(reads);
+        let (device, flags) = (ctx.device(), vk::DependencyFlags::empty());
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_pipeline_barrier(cmd, source, destination, flags, &[barrier], &[], &[]);
+        }
+    }
+
     /// # Safety
     /// `cmd` is being recorded, in the last part of the pass.
     pub unsafe fn end(ctx: &Context, cmd: vk::CommandBuffer, part: Part) {
@@ -234,11 +265,11 @@ impl Passes {
 
 /// Creates a render pass of `count` subpasses. Each subpass has dependencies on itself and on all
 /// subpasses before.
-fn render_pass(ctx: &Context, count: u32) -> Result<vk::RenderPass, GpuError> {
+fn render_pass(ctx: &Context, count: u32, scopes: Scopes) -> Result<vk::RenderPass, GpuError> {
     let subpass =
         vk::SubpassDescription::default().pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS);
     let subpasses = vec![subpass; count as usize];
-    let [(source, writes), (destination, reads)] = scopes();
+    let [(source, writes), (destination, reads)] = scopes;
     let dependencies: Vec<_> = (0..count)
         .flat_map(|dst| (0..=dst).map(move |src| (src, dst)))
         .map(|(src, dst)| {
@@ -258,10 +289,10 @@ fn render_pass(ctx: &Context, count: u32) -> Result<vk::RenderPass, GpuError> {
 }
 
 /// Creates a render pass of one subpass with `vkCreateRenderPass2`.
-fn render_pass2(ctx: &Context) -> Result<vk::RenderPass, GpuError> {
+fn render_pass2(ctx: &Context, scopes: Scopes) -> Result<vk::RenderPass, GpuError> {
     let subpasses =
         [vk::SubpassDescription2::default().pipeline_bind_point(vk::PipelineBindPoint::GRAPHICS)];
-    let [(source, writes), (destination, reads)] = scopes();
+    let [(source, writes), (destination, reads)] = scopes;
     let dependencies = [vk::SubpassDependency2::default()
         .src_stage_mask(source)
         .dst_stage_mask(destination)

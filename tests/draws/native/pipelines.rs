@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ash::vk;
 use vkxfb::runtime::Context;
 use vkxfb::topology::ProvokingVertex;
-use vkxfb_probe::gpu::GpuError;
+use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use super::passes::{Part, Passes, Target};
 use crate::common::discard;
@@ -24,9 +24,10 @@ pub struct Pipelines {
 }
 
 impl Pipelines {
-    pub fn new(ctx: &Context) -> Result<Self, GpuError> {
+    pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
+        let ctx = gpu.context();
         let device = ctx.device();
-        let passes = Passes::new(ctx)?;
+        let passes = Passes::new(gpu)?;
         let set_layouts = SetLayouts::new(ctx)?;
         let constants = [vk::PushConstantRange::default()
             .stage_flags(vk::ShaderStageFlags::VERTEX)
