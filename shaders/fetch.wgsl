@@ -122,13 +122,8 @@ fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
     return vec2<u32>(load1(dword_address(address)) >> first_bit_in_dword(address), 0u);
 }
 
-// Loads an element of 2 to 4 bytes, which may begin at any byte.
-fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
-    let descriptor = attribute_descriptor(slot);
-    let address = element_address(descriptor, element);
-    if is_beyond(descriptor, element) {
-        return vec2<u32>();
-    }
+// Loads 2 to 4 bytes, which may begin at any byte.
+fn load_bytes(address: vec2<u32>, size: u32) -> u32 {
     let first = dword_address(address);
     let shift = first_bit_in_dword(address);
     let is_split = shift + 8u * size > 32u;
@@ -137,10 +132,30 @@ fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
     if is_split {
         value |= load1(next) << (32u - shift);
     }
-    return vec2<u32>(value, 0u);
+    return value;
 }
 
-// Loads an element of 6 or 8 bytes that is aligned to 2.
+// Loads an element of 2 to 4 bytes, which may begin at any byte.
+fn fetch_bytes(slot: u32, element: u32, size: u32) -> vec2<u32> {
+    let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
+    if is_beyond(descriptor, element) {
+        return vec2<u32>();
+    }
+    return vec2<u32>(load_bytes(address, size), 0u);
+}
+
+// Loads the dword at `offset` in an element of dwords, which may begin at any byte.
+fn fetch_unaligned(slot: u32, element: u32, offset: u32) -> u32 {
+    let descriptor = attribute_descriptor(slot);
+    let address = element_address(descriptor, element);
+    if is_beyond(descriptor, element) {
+        return 0u;
+    }
+    return load_bytes(add_bytes(address, offset), 4u);
+}
+
+// Loads an element of 6 or 8 bytes, which may begin at any byte.
 fn fetch_halves(slot: u32, element: u32, size: u32) -> vec2<u32> {
     let descriptor = attribute_descriptor(slot);
     let address = element_address(descriptor, element);

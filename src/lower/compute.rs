@@ -73,6 +73,10 @@ pub struct Options<'a> {
     /// The origin of the tessellation domain. It determines the order of the vertices of the
     /// triangles that patches are divided into; without tessellation shaders it has no effect.
     pub domain_origin: DomainOrigin,
+    /// Whether vertex buffers may be bound with offsets or strides with which attributes are not aligned to their
+    /// components or packed words. Shaders then load attributes by bytes, which takes up to twice as many loads. An
+    /// attribute that `vertex_input` itself describes with such an offset or stride is always loaded by bytes.
+    pub unaligned_attributes: bool,
     /// The properties of the device for which the shader is lowered.
     pub target: Target,
 }
@@ -87,6 +91,7 @@ impl<'a> Options<'a> {
             control_shader: None,
             evaluation_shader: None,
             domain_origin: DomainOrigin::UpperLeft,
+            unaligned_attributes: false,
             target: Target::default(),
         }
     }
@@ -96,6 +101,7 @@ impl<'a> Options<'a> {
         control_shader?: &'a Shader<'a>,
         evaluation_shader?: &'a Shader<'a>,
         domain_origin: DomainOrigin,
+        unaligned_attributes: bool,
         target: Target,
     }
 }
@@ -375,6 +381,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
                 &declarations,
                 &vertex,
                 options.vertex_input,
+                options.unaligned_attributes,
                 push_constants.granules(),
             ),
             workgroup_size: size,

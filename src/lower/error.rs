@@ -5,11 +5,11 @@ use spirv::{ExecutionMode, ExecutionModel};
 use super::push_constants;
 use super::{GeometryInput, ResourcePlan, SysvalsPlace};
 use crate::capture::CaptureError;
+use crate::spirv::ParseError;
 use crate::spirv::entry_point::EntryPointError;
 use crate::spirv::link::LinkError;
 use crate::spirv::merge::MergeError;
 use crate::spirv::specialization::SpecializationError;
-use crate::spirv::{NumericClass, ParseError};
 
 /// The reason why a shader cannot be lowered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -231,20 +231,6 @@ pub enum LowerError {
         location: u32,
         /// What the vertex input state lacks: "attribute" or "binding N".
         missing: String,
-    },
-    /// The numeric class of the format differs from that of the shader's input.
-    #[error(
-        "input {variable} is {expected:?}, but the attribute at location {location} is {found:?}"
-    )]
-    AttributeClass {
-        /// The variable's name or id.
-        variable: String,
-        /// The location that the input reads.
-        location: u32,
-        /// The numeric class of the shader's input.
-        expected: NumericClass,
-        /// The numeric class of the format.
-        found: NumericClass,
     },
     /// Either the format or the shader's input has 64-bit components, but not both.
     #[error(

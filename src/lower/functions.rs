@@ -58,6 +58,7 @@ names! {
         Fetch4Behind4 "fetch4_behind4",
         FetchBytes "fetch_bytes",
         FetchHalves "fetch_halves",
+        FetchUnaligned "fetch_unaligned",
         FetchWithinDword "fetch_within_dword",
         HasEffects "has_effects",
         ListedRecord "listed_record",

@@ -26,6 +26,8 @@ use crate::vertex_input::VertexInput;
 pub(super) struct Inputs<'a> {
     declarations: &'a Declarations,
     vertex_input: &'a VertexInput,
+    /// Whether all attributes are loaded by bytes.
+    unaligned_attributes: bool,
     variables: Vec<Variable>,
     /// The size of the push constants before the first attribute descriptor in
     /// [`Sysvals::table`](crate::sysval::Sysvals::table), in units of 16 bytes (the size of a descriptor).
@@ -43,18 +45,21 @@ struct Indices {
 }
 
 impl<'a> Inputs<'a> {
-    /// Lists the input variables in the interface of the vertex shader `entry`. `first_in_table` is
+    /// Lists the input variables in the interface of the vertex shader `entry`. `unaligned_attributes` is
+    /// [`Options::unaligned_attributes`](super::compute::Options::unaligned_attributes). `first_in_table` is
     /// the size of the push constants before the first attribute descriptor in the table of the
     /// sysvals, in units of 16 bytes.
     pub(super) fn new(
         declarations: &'a Declarations,
         entry: &EntryPoint,
         vertex_input: &'a VertexInput,
+        unaligned_attributes: bool,
         first_in_table: u32,
     ) -> Self {
         Self {
             declarations,
             vertex_input,
+            unaligned_attributes,
             first_in_table,
             variables: declarations
                 .variables(StorageClass::Input)
@@ -76,6 +81,7 @@ impl<'a> Inputs<'a> {
         Self {
             declarations,
             vertex_input,
+            unaligned_attributes: false,
             first_in_table: 0,
             variables: variables.copied().collect(),
             attributes: Vec::new(),

@@ -140,6 +140,10 @@ pub struct LoweredAttribute {
     pub format: VertexFormat,
     /// Whether the attribute advances per vertex or per instance.
     pub input_rate: InputRate,
+    /// The alignment in bytes that the shader requires of the attribute's address in every element: that of the format,
+    /// at most 4; or 1 if it loads the attribute by bytes
+    /// ([`unaligned_attributes`](super::compute::Options::unaligned_attributes)).
+    pub alignment: u32,
 }
 
 /// The `SpecId`s of specialisation constants that a pipeline can set, mostly to remove code for

@@ -20,7 +20,8 @@ pub(super) struct PulledAttribute {
     pub(super) offset: u32,
     /// The size in bytes.
     pub(super) size: u32,
-    /// The required alignment in bytes of the attribute's address in every element.
+    /// The required alignment in bytes of the attribute's address in every element: that of the shader on the compute
+    /// backend, that of the format on the others.
     pub(super) alignment: u32,
     /// The number of bytes from one element to the next, if the buffer is bound without a stride.
     pub(super) stride: u32,
@@ -29,7 +30,7 @@ pub(super) struct PulledAttribute {
 
 /// Returns the attributes that a shader was lowered to pull, as `input` describes them, in the order of `lowered`.
 /// `input` must be valid. It is an error if `input` lacks one of the attributes, or describes it with another format or
-/// input rate than the shader was lowered for.
+/// input rate than the shader was lowered for, or with a stride that the shader cannot load from.
 pub(super) fn resolve(
     input: &VertexInput,
     lowered: &[LoweredAttribute],
@@ -51,7 +52,7 @@ pub(super) fn resolve(
                 given: binding.input_rate,
             });
         }
-        Ok(PulledAttribute::new(attribute, binding))
+        PulledAttribute::new(attribute, binding, lowered.alignment)
     };
     lowered.iter().map(resolve).collect()
 }
@@ -59,8 +60,8 @@ pub(super) fn resolve(
 /// Returns all attributes of a valid vertex input state.
 pub(super) fn resolve_all(input: &VertexInput) -> Result<Vec<PulledAttribute>, RuntimeError> {
     let resolve = |attribute: &VertexAttribute| {
-        described(input, attribute.location)
-            .map(|(attribute, binding)| PulledAttribute::new(attribute, binding))
+        let (attribute, binding) = described(input, attribute.location)?;
+        PulledAttribute::new(attribute, binding, attribute.format.alignment())
     };
     input.attributes.iter().map(resolve).collect()
 }
@@ -79,25 +80,29 @@ fn described(
 }
 
 impl PulledAttribute {
-    const fn new(attribute: &VertexAttribute, binding: &VertexBinding) -> Self {
-        Self {
-            location: attribute.location,
-            binding: attribute.binding,
-            offset: attribute.offset,
-            size: attribute.format.size(),
-            alignment: attribute.format.alignment(),
-            stride: binding.stride,
-            input_rate: binding.input_rate,
-        }
+    /// # Errors
+    /// [`RuntimeError::Misaligned`] if the stride of the binding is not a multiple of the alignment.
+    fn new(
+        attribute: &VertexAttribute,
+        binding: &VertexBinding,
+        alignment: u32,
+    ) -> Result<Self, RuntimeError> {
+        let VertexAttribute { location, binding: number, format, offset } = *attribute;
+        let VertexBinding { stride, input_rate, .. } = *binding;
+        check_stride(number, location, stride, alignment)?;
+        let size = format.size();
+        Ok(Self { location, binding: number, offset, size, alignment, stride, input_rate })
     }
 
     /// The size in bytes of the widest access with which shaders may read the attribute, see
     /// [`WideAccesses`](crate::lower::WideAccesses).
     pub(super) const fn access(&self) -> u32 {
-        match self.size {
-            16.. => 16,
-            8 => 8,
-            _ => self.alignment,
+        match (self.alignment, self.size) {
+            // The attribute is loaded by bytes.
+            (1, _) => 1,
+            (_, 16..) => 16,
+            (_, 8) => 8,
+            (alignment, _) => alignment,
         }
     }
 }
@@ -151,9 +156,7 @@ pub(super) fn descriptors(
         }
         let address = address_of(buffer)?;
         let what = || format!("the address of vertex binding {}", a.binding);
-        // Shaders load dwords, so an alignment of 4 is enough, even if Vulkan requires a larger one for the format.
-        let alignment = a.alignment.min(4);
-        multiple_of(alignment, what, address.wrapping_add(a.offset.into()))?;
+        multiple_of(a.alignment, what, address.wrapping_add(a.offset.into()))?;
         let stride = buffer.stride.unwrap_or(a.stride);
         Ok(AttributeDescriptor::new(address, buffer.size, a.offset, a.size, stride))
     })
@@ -209,7 +212,8 @@ pub(super) mod tests {
         let of = |&location: &u32| {
             let (attribute, binding) = described(input, location).unwrap();
             let (format, input_rate) = (attribute.format, binding.input_rate);
-            LoweredAttribute { location, format, input_rate }
+            let alignment = format.load_alignment();
+            LoweredAttribute { location, format, input_rate, alignment }
         };
         locations.iter().map(of).collect()
     }
@@ -271,7 +275,7 @@ pub(super) mod tests {
         ] {
             let input = with(format, stride);
             let attributes = resolve(&input, &lowered(&input, &[9])).unwrap();
-            let alignment = u64::from(format.alignment());
+            let alignment = u64::from(format.load_alignment());
             let buffers = |offset| [bound(5, offset, 64)];
             check_buffers(Backend::Compute, &attributes, &buffers(alignment)).unwrap();
             let made = made(&attributes, &buffers(alignment));
@@ -280,8 +284,32 @@ pub(super) mod tests {
             assert_eq!(made, [expected]);
             if alignment > 1 {
                 check_buffers(Backend::Compute, &attributes, &buffers(1)).unwrap_err();
+                let odd = with(format, stride + 1);
+                resolve(&odd, &lowered(&odd, &[9])).unwrap_err();
             }
         }
+        // The other backends leave the loads to the driver, which may need what Vulkan requires.
+        let strided = |stride| resolve_all(&with(VertexFormat::R64Sfloat, stride));
+        assert_eq!(strided(8).unwrap()[2].alignment, 8);
+        assert_eq!(
+            strided(12).unwrap_err().to_string(),
+            "the stride of vertex binding 5, which location 9 is read from, is 12 bytes: it must be a \
+             multiple of 8"
+        );
+    }
+
+    /// What is loaded by bytes takes any stride and offset, and no wide access.
+    #[test]
+    fn attributes_that_are_loaded_by_bytes_begin_anywhere() {
+        let input = with(VertexFormat::R32G32B32A32Sfloat, 18);
+        let mut by_bytes = lowered(&input, &[9]);
+        by_bytes[0].alignment = 1;
+        let attributes = resolve(&input, &by_bytes).unwrap();
+        assert_eq!(attributes[0].access(), 1);
+        let buffers = [VertexBuffer { stride: Some(19), ..bound(5, 3, 64) }];
+        check_buffers(Backend::Compute, &attributes, &buffers).unwrap();
+        let expected = AttributeDescriptor::new(BUFFER + 3, 64, 0, 16, 19);
+        assert_eq!(made(&attributes, &buffers), [expected]);
     }
 
     #[test]

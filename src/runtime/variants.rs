@@ -50,6 +50,9 @@ pub struct VariantDesc<'a> {
     pub provoking_vertex: ProvokingVertex,
     /// Whether primitive restart may be enabled.
     pub primitive_restart: bool,
+    /// Whether vertex buffers may be bound so that [attributes are not
+    /// aligned](compute::Options::unaligned_attributes).
+    pub unaligned_attributes: bool,
     /// Where the application's descriptors are.
     #[doc(hidden)]
     pub descriptors: &'a DescriptorPlace,
@@ -120,11 +123,11 @@ struct Key {
     states: States,
 }
 
-type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool);
+type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool, bool);
 
 impl<'a> VariantDesc<'a> {
     /// Describes a variant for draws of every topology, with the first vertex as the provoking vertex, without
-    /// primitive restart, and without descriptor sets.
+    /// primitive restart, with aligned attributes, and without descriptor sets.
     pub const fn new(shader: Shader<'a>, vertex_input: &'a VertexInput) -> Self {
         Self {
             shader,
@@ -138,6 +141,7 @@ impl<'a> VariantDesc<'a> {
             topology: None,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
+            unaligned_attributes: false,
             descriptors: &DescriptorPlace::Sets,
         }
     }
@@ -154,6 +158,7 @@ impl<'a> VariantDesc<'a> {
         topology?: PrimitiveTopology,
         provoking_vertex: ProvokingVertex,
         primitive_restart: bool,
+        unaligned_attributes: bool,
     }
 
     const fn states(&self) -> States {
@@ -163,6 +168,7 @@ impl<'a> VariantDesc<'a> {
             self.domain_origin,
             self.patch_control_points,
             self.primitive_restart,
+            self.unaligned_attributes,
         )
     }
 
@@ -226,7 +232,9 @@ impl<'a> VariantDesc<'a> {
             vertex_shader,
             control_shader,
             evaluation_shader,
-            ..compute::Options::new(self.vertex_input).domain_origin(self.domain_origin)
+            ..compute::Options::new(self.vertex_input)
+                .domain_origin(self.domain_origin)
+                .unaligned_attributes(self.unaligned_attributes)
         };
         let shader = compute::lower(&self.shader, &options.target(target))?;
         let desc = PipelineDesc::new(&shader)

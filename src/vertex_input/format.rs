@@ -293,13 +293,27 @@ impl VertexFormat {
         self.row().1.alignment
     }
 
+    /// The alignment in bytes with which shaders of the compute backend load an attribute. They load dwords, so that 4 is
+    /// enough, even where [`alignment`](Self::alignment) is 8.
+    pub(crate) const fn load_alignment(self) -> u32 {
+        match self.alignment() {
+            8 => 4,
+            alignment => alignment,
+        }
+    }
+
     /// The interpretation of a component's bits.
     #[doc(hidden)]
     pub const fn numeric(self) -> NumericFormat {
         self.row().0
     }
 
-    /// The numeric class that the shader's variable must have.
+    /// The numeric class of the values that the format decodes to.
+    ///
+    /// Vulkan requires that the shader's input has it (VUID-VkGraphicsPipelineCreateInfo-Input-08733). Programs do not
+    /// always obey, since drivers do not check it, and Direct3D defines what happens: an input of another class gets the
+    /// same bits. So do captures, and missing components are those of the format, as [Vertex Input
+    /// Extraction](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-extraction) says.
     #[doc(hidden)]
     pub const fn class(self) -> NumericClass {
         match self.numeric() {

@@ -1,7 +1,7 @@
 //! Inputs of the vertex shader: what is loaded for them, and which of them are refused.
 
 use vkxfb::internal::reflect;
-use vkxfb::lower::{LowerError, Shader};
+use vkxfb::lower::{LowerError, Shader, compute};
 use vkxfb::vertex_input::{InputRate, NumericClass, VertexFormat};
 
 use super::shaders::{SHARED, one_attribute, to_compute, vertex_input};
@@ -29,20 +29,6 @@ fn inputs_that_cannot_be_given_are_named() {
     unbound.bindings.clear();
     let error = to_compute(&shader("layout(location = 1) in vec4 v;", "v"), &unbound).unwrap_err();
     assert!(error.to_string().contains("no binding 0"), "{error}");
-
-    let error = to_compute(&shader("layout(location = 2) in uvec4 v;", "v"), &floats).unwrap_err();
-    assert!(
-        matches!(
-            &error,
-            LowerError::AttributeClass {
-                location: 2,
-                expected: NumericClass::Uint,
-                found: NumericClass::Float,
-                ..
-            }
-        ),
-        "{error}"
-    );
 
     let doubles = shader("layout(location = 0) in dvec2 v;", "v, v");
     let error = to_compute(&doubles, &floats).unwrap_err();
@@ -96,6 +82,35 @@ fn reads_are_gathered_by_location() {
     let found: Vec<_> =
         reads.attributes.iter().map(|a| (a.location, a.class, a.components)).collect();
     assert_eq!(found, [(1, NumericClass::Sint, 3), (3, NumericClass::Float, 4)]);
+}
+
+/// Attributes are loaded by bytes where the vertex input or the option asks for it, and nowhere else.
+#[test]
+fn what_is_not_aligned_is_loaded_by_bytes() {
+    let words = common::compile(
+        "#version 450
+         layout(location = 0) in vec2 v;
+         layout(location = 0, xfb_buffer = 0, xfb_stride = 8, xfb_offset = 0) flat out vec2 a;
+         void main() { a = v; }",
+        &[],
+    );
+    for (format, stride, offset, is_forced, alignment) in [
+        (VertexFormat::R32G32Sfloat, 8, 4, false, 4),
+        (VertexFormat::R32G32Sfloat, 18, 0, false, 1),
+        (VertexFormat::R32G32Sfloat, 8, 2, false, 1),
+        (VertexFormat::R32G32Sfloat, 8, 4, true, 1),
+        (VertexFormat::R16G16Snorm, 6, 2, false, 2),
+        (VertexFormat::R16G16Snorm, 6, 1, false, 1),
+        (VertexFormat::A2B10G10R10UnormPack32, 6, 0, false, 1),
+        (VertexFormat::R8G8B8Unorm, 3, 1, false, 1),
+    ] {
+        let mut input = one_attribute(format, InputRate::Vertex);
+        (input.bindings[0].stride, input.attributes[0].offset) = (stride, offset);
+        let options = compute::Options::new(&input).unaligned_attributes(is_forced);
+        let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
+        assert_eq!(lowered.compute().unwrap().attributes[0].alignment, alignment, "{format:?}");
+        common::validate(&lowered.words, "vulkan1.0");
+    }
 }
 
 /// Returns a shader with one output and one input of type %9.

@@ -3,6 +3,7 @@
 use vkxfb::runtime::Draw;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
+use crate::CLASSES;
 use crate::case::{Bound, Case};
 use crate::common::rng::Rng;
 use crate::shader::Input;
@@ -17,8 +18,10 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
         first_vertex: rng.below(9),
         first_instance: rng.below(6),
     };
-    let mut case =
-        Case { vertex_input: VertexInput::default(), inputs: vec![], bound: vec![], draw };
+    // Compute captures load attributes that are not aligned, if not in the vertex input then in the buffers.
+    let unaligned = may_pass_the_end && rng.percent(30);
+    let vertex_input = VertexInput::default();
+    let mut case = Case { vertex_input, inputs: vec![], bound: vec![], unaligned, draw };
     let mut location = 0;
     for binding in 0..1 + rng.below(4) {
         let binding = 2 * binding + rng.below(2);
@@ -28,11 +31,12 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
             _ => InputRate::Instance { divisor: rng.pick(&[0, 2, 3, 7]) },
         };
         let (mut end, mut alignment) = (0, 1);
+        let is_described_so = unaligned && rng.percent(50);
         for _ in 0..1 + rng.below(3) {
             let format = rng.pick(formats);
             location += rng.below(2);
             // Attributes may overlap, in any order, and exceed the stride.
-            let offset = rng.below(24) * format.alignment();
+            let offset = rng.below(24) * if is_described_so { 1 } else { format.alignment() };
             end = end.max(offset + format.size());
             alignment = alignment.max(format.alignment());
             let attribute = VertexAttribute { location, binding, format, offset };
@@ -40,12 +44,18 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
             inputs(&mut rng, &attribute, &mut case.inputs);
             location += format.size().div_ceil(16).max(1);
         }
+        if is_described_so {
+            alignment = 1;
+        }
         let stride = match rng.below(8) {
             0 => 0,
             1 => alignment,
             _ => (end + rng.below(9)).next_multiple_of(alignment),
         };
         case.vertex_input.bindings.push(VertexBinding { binding, stride, input_rate });
+        if unaligned {
+            alignment = 1;
+        }
         // Compute captures accept a stride with the buffer.
         let other = may_pass_the_end && rng.percent(10);
         let bound_stride = other.then(|| rng.below(40) * alignment);
@@ -69,7 +79,12 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
 /// Adds one or two variables that read an attribute.
 fn inputs(rng: &mut Rng, attribute: &VertexAttribute, inputs: &mut Vec<Input>) {
     let VertexAttribute { location, format, .. } = *attribute;
-    let (class, bits, components) = (format.class(), format.bits(), format.components());
+    let (bits, components) = (format.bits(), format.components());
+    // The shaders for other classes of 64 bits might be none that the device has.
+    let class = match bits == 32 && rng.percent(20) {
+        true => rng.pick(&CLASSES),
+        false => format.class(),
+    };
     let input = |location, component, count| Input { location, component, class, bits, count };
     if bits == 64 {
         match components {

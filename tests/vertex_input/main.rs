@@ -35,6 +35,8 @@ use vkxfb::vertex_input::{
 };
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
 
+const CLASSES: [NumericClass; 3] = [NumericClass::Float, NumericClass::Sint, NumericClass::Uint];
+
 /// Dwords that conversions could get wrong: zeros, ones, extremes, subnormals, infinities, and
 /// quiet and signalling NaNs with payloads.
 const SPECIAL: [u32; 16] = [
@@ -121,8 +123,36 @@ fn sweep(format: VertexFormat, rng: &mut Rng) -> Case {
             bytes: Some(bytes),
             stride: None,
         }],
+        unaligned: false,
         draw: Draw::new(vertex_count),
     }
+}
+
+/// Returns a case whose attribute of this format is not aligned: by `start`, from the vertex input (`is_described`) or
+/// in the bound buffer, and by a stride that is odd.
+fn unaligned_sweep(format: VertexFormat, start: u32, is_described: bool, rng: &mut Rng) -> Case {
+    let mut case = sweep(format, rng);
+    let (size, stride) = (format.size(), format.size() | 1);
+    let bound = &mut case.bound[0];
+    let packed = bound.bytes.take().unwrap_or_default();
+    let count = (packed.len() as u32 / size).min(258);
+    let offset = if is_described { start } else { 0 };
+    let mut bytes = vec![0xee; (offset + (count - 1) * stride + size) as usize];
+    for (i, element) in packed.chunks_exact(size as usize).take(count as usize).enumerate() {
+        let at = offset as usize + i * stride as usize;
+        bytes[at..at + size as usize].copy_from_slice(element);
+    }
+    bound.bytes = Some(bytes);
+    bound.offset = if is_described { 8 } else { start as usize };
+    match is_described {
+        true => {
+            case.vertex_input.bindings[0].stride = stride;
+            case.vertex_input.attributes[0].offset = offset;
+        }
+        false => (bound.stride, case.unaligned) = (Some(stride), true),
+    }
+    case.draw.vertex_count = count;
+    case
 }
 
 /// Returns whether the device's own vertex input can capture a case.
@@ -130,6 +160,7 @@ fn is_native(gpu: &Gpu, case: &Case) -> bool {
     let caps = gpu.capabilities();
     let is_null = case.bound.iter().any(|b| b.bytes.is_none());
     gpu.backends().contains(&Backend::Native)
+        && !case.unaligned
         && case.vertex_input.attributes.iter().all(|a| gpu.has_vertex_format(a.format))
         && case.bound.iter().all(|b| b.stride.is_none())
         && (gpu.robustness().null_descriptor || !is_null)
@@ -243,6 +274,80 @@ fn every_format_is_converted_as_specified() {
         }
     }
     known.report();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An input that has not the type of its format gets the bits that the format decodes to, missing components included.
+#[test]
+fn inputs_of_another_type_get_the_bits() {
+    let mut gpu = open_robust();
+    let mut rng = Rng::new(3);
+    let mut known = Known::of(&gpu.capabilities().driver_name);
+    let (mut wrong, mut natives) = (Vec::new(), 0);
+    for &format in VertexFormat::ALL {
+        for class in CLASSES.into_iter().filter(|class| *class != format.class()) {
+            let mut case = sweep(format, &mut rng);
+            case.draw.vertex_count = case.draw.vertex_count.min(300);
+            case.inputs[0].class = class;
+            if !can_run(&gpu, &case.inputs[0]) {
+                continue;
+            }
+            if has_tools() && format.size() % 3 == 0 {
+                common::validate(
+                    &case.lower(Backend::Compute, ResourcePlan::DeviceAddress).words,
+                    "vulkan1.0",
+                );
+            }
+            let mut compute = Differences::default();
+            compute.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+            if !compute.is_exact() {
+                wrong.push(format!("{format:?} as {class:?} compute: {compute}"));
+            }
+            if !is_native(&gpu, &case) {
+                continue;
+            }
+            natives += 1;
+            let mut native = Differences::default();
+            native.add(&case, &case.capture(&mut gpu, Backend::Native), Some(&mut known));
+            if !native.is_allowed() {
+                wrong.push(format!("{format:?} as {class:?} native: {native}"));
+            }
+        }
+    }
+    eprintln!("{natives} natively too");
+    known.report();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What Vulkan allows with `VK_EXT_legacy_vertex_attributes`, captures read with any vertex input, whatever the driver has.
+#[test]
+fn attributes_begin_at_any_byte() {
+    let mut wrong = Vec::new();
+    let floor =
+        |resources| OpenOptions { profile: Profile::Bifrost, resources, ..Default::default() };
+    // The floor has no doubles.
+    let devices = RESOURCES.map(|resources| (32, open_with(floor(resources))));
+    for (bits, mut gpu) in devices.into_iter().chain([(64, open_robust())]) {
+        let mut rng = Rng::new(4);
+        for (number, &format) in (0..).zip(VertexFormat::ALL) {
+            // In the vertex input, and in the bound buffer.
+            for (start, is_described) in [(1 + number % 3, true), (1 + number % 4, false)] {
+                let case = unaligned_sweep(format, start, is_described, &mut rng);
+                if format.bits() != bits || !can_run(&gpu, &case.inputs[0]) {
+                    continue;
+                }
+                if has_tools() && is_described {
+                    let plan = gpu.compute_target(Backend::Compute).unwrap().resources;
+                    common::validate(&case.lower(Backend::Compute, plan).words, "vulkan1.0");
+                }
+                let mut found = Differences::default();
+                found.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+                if !found.is_exact() {
+                    wrong.push(format!("{format:?} from {start}, {is_described}: {found}"));
+                }
+            }
+        }
+    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -29,6 +29,8 @@ struct Element {
     /// the rate `INSTANCE` it is the base instance plus the number of the instance in the draw divided by the divisor;
     /// for the divisor 0 it is the base instance.
     element: Id,
+    /// [`LoweredAttribute::alignment`]
+    alignment: u32,
 }
 
 impl Inputs<'_> {
@@ -48,6 +50,7 @@ impl Inputs<'_> {
         }
         let all = all_components(linker, code, element, format)?;
         let value = components(&mut linker.builder, code, all, part, format);
+        // The bits stay what the format decodes them to, whatever the numeric class of the shader's type.
         Ok(match part.class {
             NumericClass::Uint => value,
             _ => code.value(&mut linker.builder, Op::Bitcast, part.ty, &[value.0]),
@@ -77,12 +80,10 @@ impl Inputs<'_> {
         };
         let format = attribute.format;
         if format.class() != part.class {
-            return Err(LowerError::AttributeClass {
-                variable: variable(),
-                location,
-                expected: part.class,
-                found: format.class(),
-            });
+            // Vulkan forbids this (VUID-VkGraphicsPipelineCreateInfo-Input-08733), but programs do it, and drivers take
+            // it: see `VertexFormat::class`.
+            let (variable, class) = (variable(), part.class);
+            tracing::debug!(variable, location, %format, ?class, "bits of another numeric type");
         }
         if format.bits() != part.bits {
             return Err(LowerError::AttributeWidth {
@@ -134,17 +135,19 @@ impl Inputs<'_> {
             }
         };
         let VertexAttribute { location, format, .. } = *attribute;
+        let by_bytes = self.unaligned_attributes || !attribute.is_aligned(0, binding.stride);
+        let alignment = if by_bytes { 1 } else { format.load_alignment() };
         let known = self.attributes.iter().position(|known| known.location == location);
         let slot = known.unwrap_or_else(|| {
             let input_rate = binding.input_rate;
-            self.attributes.push(LoweredAttribute { location, format, input_rate });
+            self.attributes.push(LoweredAttribute { location, format, input_rate, alignment });
             self.attributes.len() - 1
         });
         let slot = match slot {
             0..INLINE_ATTRIBUTES => slot as u32,
             _ => slot as u32 + self.first_in_table,
         };
-        Ok(Element { slot: linker.builder.constant(slot), element })
+        Ok(Element { slot: linker.builder.constant(slot), element, alignment })
     }
 
     /// Generates the value of a part with 64-bit components. `first_dword` is the number of the attribute's dword at
@@ -170,13 +173,7 @@ impl Inputs<'_> {
             let width = [dwords.min(4), dwords.saturating_sub(4)][half];
             let fetched = match halves[half] {
                 Some(id) => id,
-                None => {
-                    let function = match half {
-                        0 => Function::fetch(width),
-                        _ => Function::fetch_behind4(width),
-                    };
-                    fetch(linker, code, function, element, &[], width)?
-                }
+                None => fetch_dwords(linker, code, element, 4 * half as u32, width)?,
             };
             halves[half] = Some(fetched);
             let uvec2 = linker.builder.uvec(2);
@@ -205,11 +202,10 @@ fn all_components(
     let (fields, size) = (format.fields(), format.size());
     if fields.iter().all(|field| field.width == 32) {
         let dwords = format.components();
-        let function = Function::fetch(dwords);
-        return Ok((fetch(linker, code, function, element, &[], dwords)?, dwords));
+        return Ok((fetch_dwords(linker, code, element, 0, dwords)?, dwords));
     }
     let size_constant = linker.builder.constant(size);
-    let raw = match (size, format.alignment()) {
+    let raw = match (size, element.alignment) {
         // The functions `Function::Convert*` take two dwords. For a format of 4 bytes they use only the first one.
         (4, 4) => {
             let dword = fetch(linker, code, Function::Fetch1, element, &[], 1)?;
@@ -272,6 +268,31 @@ fn components(
     };
     let values: Vec<u32> = wanted.map(|i| value(i).0).collect();
     code.construct(builder, ty, &values)
+}
+
+/// Generates the dwords of an attribute from dword `first` on, 0 or 4, as a `u32` or a vector.
+fn fetch_dwords(
+    linker: &mut Linker<'_, '_>,
+    code: &mut Code,
+    element: Element,
+    first: u32,
+    dwords: u32,
+) -> Result<Id, LinkError> {
+    if element.alignment < 4 {
+        let mut values = Vec::new();
+        for dword in first..first + dwords {
+            let offset = linker.builder.constant(4 * dword);
+            let value = fetch(linker, code, Function::FetchUnaligned, element, &[offset], 1)?;
+            values.push(value.0);
+        }
+        let ty = linker.builder.uvec(dwords);
+        return Ok(code.construct(&mut linker.builder, ty, &values));
+    }
+    let function = match first {
+        0 => Function::fetch(dwords),
+        _ => Function::fetch_behind4(dwords),
+    };
+    fetch(linker, code, function, element, &[], dwords)
 }
 
 /// Generates a call of a function of `shaders/fetch.wgsl` that returns `dwords` dwords. `more` are
