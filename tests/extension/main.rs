@@ -27,3 +27,4 @@ mod resubmitted;
 mod shader_objects;
 mod suspended_rendering;
 mod tessellation;
+mod unaligned_attributes;

@@ -44,13 +44,14 @@ fn an_active_layer_shows_the_extension_once_and_hides_what_does_not_go_with_it()
         c"VK_KHR_swapchain",
         c"VK_EXT_descriptor_buffer",
         c"VK_EXT_descriptor_heap",
+        c"VK_EXT_legacy_vertex_attributes",
         c"VK_EXT_primitives_generated_query",
         c"VK_EXT_shader_module_identifier",
         c"VK_EXT_shader_object",
         NAME,
     ];
     assert_eq!(names(&shown), expected);
-    assert_eq!(shown[6].spec_version, 1);
+    assert_eq!(shown[7].spec_version, 1);
     assert_eq!(names(&super::shown(Vec::new(), &active, false)), [NAME]);
 
     // Where the driver has no queries of generated primitives, the layer has.

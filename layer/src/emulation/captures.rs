@@ -136,6 +136,9 @@ pub(crate) struct Captures {
     /// captured. It is out of date while `state.changed.variant` is true. `None` before the first captured draw, and
     /// after `vkCmdExecuteCommands`.
     variant: Option<vkxfb::runtime::Pipeline>,
+    /// Whether the variant has to load attributes by bytes because of the bound vertex buffers:
+    /// [`note_alignment`](Self::note_alignment).
+    unaligned_attributes: bool,
     /// Temporary lists, which are kept so that their heap memory is used again: the list that
     /// [`vertex_buffers`](Self::vertex_buffers) returns, and the bytes of the push constants that captured stages read.
     vertex_buffers: Vec<VertexBuffer>,
@@ -172,6 +175,7 @@ impl Captures {
             subpass: Subpass::default(),
             failed: None,
             variant: None,
+            unaligned_attributes: false,
             vertex_buffers: Vec::new(),
             constants: Vec::new(),
             rebound: None,

@@ -674,7 +674,8 @@ impl Pipeline {
             return Ok(found.clone());
         }
         // SAFETY: the caller's contract.
-        let made = unsafe { self.variant(&self.vertex_input, DomainOrigin::default(), cache) }?;
+        let made =
+            unsafe { self.variant(&self.vertex_input, false, DomainOrigin::default(), cache) }?;
         Ok(self.static_variant.get_or_init(|| made).clone())
     }
 
@@ -769,7 +770,8 @@ impl Pipeline {
         Ok(effects)
     }
 
-    /// Returns the variant for a vertex input and, if the domain origin is dynamic, for
+    /// Returns the variant for a vertex input, for vertex buffers in which attributes may be
+    /// [unaligned](VariantDesc::unaligned_attributes) and, if the domain origin is dynamic, for
     /// `dynamic_origin`. Creates the variant if it does not exist yet.
     ///
     /// # Errors
@@ -780,6 +782,7 @@ impl Pipeline {
     pub(super) unsafe fn variant(
         &self,
         vertex_input: &VertexInput,
+        unaligned_attributes: bool,
         dynamic_origin: DomainOrigin,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
@@ -806,7 +809,8 @@ impl Pipeline {
             .provoking_vertex(self.shader.provoking_vertex)
             .primitive_restart(self.restart || self.dynamic.restart)
             .patch_control_points(self.shader.patch_control_points)
-            .domain_origin(domain_origin);
+            .domain_origin(domain_origin)
+            .unaligned_attributes(unaligned_attributes);
         desc.vertex_shader = earlier(ExecutionModel::Vertex);
         desc.control_shader = earlier(ExecutionModel::TessellationControl);
         desc.evaluation_shader = earlier(ExecutionModel::TessellationEvaluation);

@@ -23,10 +23,6 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
     (c"VK_ARM_data_graph_optical_flow", "its graphs use tensors"),
     (c"VK_ARM_tensor_controls", "barriers on tensors are not translated"),
     (c"VK_ARM_tensors", "barriers on tensors are not translated"),
-    (
-        c"VK_EXT_legacy_vertex_attributes",
-        "captures read only attributes that are aligned, and of the type of their format",
-    ),
     (c"VK_EXT_shader_64bit_indexing", "captures are compiled without it"),
     (
         c"VK_INTEL_performance_query",
@@ -164,6 +160,7 @@ pub(crate) const SHOWN: &[&CStr] = &[
     c"VK_EXT_index_type_uint8",
     c"VK_EXT_inline_uniform_block",
     c"VK_EXT_legacy_dithering",
+    c"VK_EXT_legacy_vertex_attributes",
     c"VK_EXT_line_rasterization",
     c"VK_EXT_load_store_op_none",
     c"VK_EXT_map_memory_placed",

@@ -116,6 +116,7 @@ impl Captures {
     /// # Safety
     /// Everything that is bound is valid.
     unsafe fn begin_collecting(&mut self) -> Result<(), PipelineError> {
+        self.note_alignment();
         let is_begun = self.active.as_ref().is_none_or(|active| active.capture.is_some());
         if is_begun && !self.state.changed.variant {
             return Ok(());
@@ -281,18 +282,47 @@ impl Captures {
         let cache = vk::PipelineCache::null();
         // SAFETY: the caller's contract.
         let variant = unsafe {
-            let origin = self.state.domain_origin;
+            let (origin, unaligned) = (self.state.domain_origin, self.unaligned_attributes);
             match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
-                _ if !pipeline.has_dynamic_variants() => pipeline.static_variant(cache),
-                (false, _) => pipeline.variant(&pipeline.vertex_input, origin, cache),
+                _ if !pipeline.has_dynamic_variants() && !unaligned => {
+                    pipeline.static_variant(cache)
+                }
+                (false, _) => pipeline.variant(&pipeline.vertex_input, unaligned, origin, cache),
                 (true, Ok(vertex_input)) => {
-                    pipeline.variant(&pipeline.complete(vertex_input), origin, cache)
+                    pipeline.variant(&pipeline.complete(vertex_input), unaligned, origin, cache)
                 }
                 (true, Err(error)) => Err(PipelineError::VertexInput(error.clone())),
             }
         }?;
         self.variant = Some(variant);
         Ok(true)
+    }
+
+    /// If the pipeline or the vertex buffers have changed, finds out whether the variant has to load attributes by bytes,
+    /// which the vertex input itself does not ask for: because of where the buffers are bound, and of strides that are
+    /// bound with them.
+    fn note_alignment(&mut self) {
+        let state = &self.state;
+        if !state.changed.variant && !state.changed.vertex_buffers {
+            return;
+        }
+        let Some(pipeline) = &state.pipeline else { return };
+        let dynamic = pipeline.dynamic;
+        let input = match (dynamic.vertex_input, &state.vertex_input) {
+            (false, _) => &pipeline.vertex_input,
+            (true, Ok(input)) => input,
+            (true, Err(_)) => return,
+        };
+        let unaligned = input.attributes.iter().any(|attribute| {
+            let stride = input.binding(attribute.binding).map_or(0, |binding| binding.stride);
+            let bound = state.vertex_buffers.get(attribute.binding as usize);
+            let bound = bound.copied().unwrap_or_default();
+            let bound_stride = bound.stride.filter(|_| dynamic.stride || dynamic.vertex_input);
+            attribute.is_aligned(0, stride)
+                && !attribute.is_aligned(bound.offset, bound_stride.unwrap_or(stride))
+        });
+        self.state.changed.variant |= unaligned != self.unaligned_attributes;
+        self.unaligned_attributes = unaligned;
     }
 
     /// Returns the vertex buffers for all bindings of the pipeline's vertex input. If no buffer is

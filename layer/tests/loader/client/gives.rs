@@ -64,7 +64,7 @@ pub fn sees_the_extension(api_version: u32) -> Value {
             },
             "streams": create(&[feedback], plain().push_next(&mut streams)),
             "inherited": create(&[ext::conditional_rendering::NAME], plain().push_next(&mut inherited)),
-            "hidden": create(&[c"VK_EXT_legacy_vertex_attributes"], plain()),
+            "hidden": create(&[c"VK_KHR_pipeline_binary"], plain()),
             "unknown": create(&[c"VK_EXT_of_tomorrow"], plain()),
         });
         instance.destroy_instance(None);
