@@ -107,6 +107,13 @@ extern "C" {
 #define VKXFB_DEVICE_DEBUG_NAMES 16
 
 /**
+ * Vertex buffers may be bound with offsets or strides with which attributes are not aligned to their
+ * components or packed words. Without this bit they may only if `pVertexInputState` itself describes
+ * attributes so. Shaders load what may not be aligned by bytes, which takes up to twice as many loads.
+ */
+#define VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES 1
+
+/**
  * Draws may be large: capturing them may take a dispatch of more than 64 workgroups, which is usual
  * for more than 4,096 vertices. A draw whose arguments only the GPU knows counts as large if the
  * capture buffers have room for so many vertices.
@@ -482,6 +489,10 @@ typedef struct {
    * no tessellation shaders.
    */
   const VkPipelineTessellationStateCreateInfo *pTessellationState;
+  /**
+   * `VKXFB_PIPELINE_` bits.
+   */
+  uint64_t flags;
 } VkxfbPipelineCreateInfo;
 
 /**

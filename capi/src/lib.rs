@@ -64,9 +64,10 @@ pub use error::{
 pub use pipeline::{
     VKXFB_DRAWS_ANY, VKXFB_DRAWS_CHECKED, VKXFB_DRAWS_COUNTED, VKXFB_DRAWS_INDEXED,
     VKXFB_DRAWS_INDIRECT, VKXFB_DRAWS_LARGE, VKXFB_DRAWS_RESTART, VKXFB_DRAWS_SEVERAL,
-    VkxfbExpectedDraws, VkxfbPipeline, VkxfbPipelineCreateInfo, VkxfbPipelineProperties,
-    VkxfbShaderInfo, vkxfb_pipeline_create, vkxfb_pipeline_destroy, vkxfb_pipeline_get_output,
-    vkxfb_pipeline_get_properties, vkxfb_pipeline_prepare,
+    VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES, VkxfbExpectedDraws, VkxfbPipeline,
+    VkxfbPipelineCreateInfo, VkxfbPipelineProperties, VkxfbShaderInfo, vkxfb_pipeline_create,
+    vkxfb_pipeline_destroy, vkxfb_pipeline_get_output, vkxfb_pipeline_get_properties,
+    vkxfb_pipeline_prepare,
 };
 pub use query::{
     VkxfbQueryPool, vkxfb_capture_begin_query_indexed, vkxfb_capture_end_query_indexed,

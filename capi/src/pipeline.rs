@@ -105,7 +105,14 @@ pub struct VkxfbPipelineCreateInfo<'a> {
     /// `VkPipelineTessellationDomainOriginStateCreateInfo`. The structure is ignored if there are
     /// no tessellation shaders.
     pub p_tessellation_state: *const vk::PipelineTessellationStateCreateInfo<'a>,
+    /// `VKXFB_PIPELINE_` bits.
+    pub flags: u64,
 }
+
+/// Vertex buffers may be bound with offsets or strides with which attributes are not aligned to their
+/// components or packed words. Without this bit they may only if `pVertexInputState` itself describes
+/// attributes so. Shaders load what may not be aligned by bytes, which takes up to twice as many loads.
+pub const VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES: u64 = 1;
 
 extensible! {
     VkxfbShaderInfo<'a> { ..p_specialization_info }
@@ -114,7 +121,8 @@ extensible! {
         p_geometry_shader,
         p_tessellation_control_shader,
         p_tessellation_evaluation_shader,
-        p_tessellation_state
+        p_tessellation_state,
+        flags
     }
 }
 
@@ -438,7 +446,13 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     };
     let vertex_shader = vertex.shader();
     let stages = tessellation.as_ref().map(|of| (of.control.shader(), of.evaluation.shader()));
-    let mut options = compute::Options::new(&vertex_input).target(shared.context.compute_target()?);
+    let unknown = info.flags & !VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES;
+    if unknown != 0 {
+        return Err(Error::Argument(format!("flags has unknown bits: {unknown:#x}")));
+    }
+    let mut options = compute::Options::new(&vertex_input)
+        .unaligned_attributes(info.flags & VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES != 0)
+        .target(shared.context.compute_target()?);
     let mut last = vertex_shader;
     if let Some((control, evaluation)) = &stages {
         options = options.vertex_shader(&vertex_shader).control_shader(control);

@@ -103,6 +103,7 @@ impl Objects {
             p_tessellation_control_shader: null_mut(),
             p_tessellation_evaluation_shader: null_mut(),
             p_tessellation_state: null_mut(),
+            flags: 0,
         };
         change(&mut info);
         let mut made = null_mut();
@@ -343,6 +344,7 @@ fn pipelines_are_refused_with_a_reason() {
     let refusal = made(&|info| info.provoking_vertex_mode = mode);
     refused(refusal, INVALID, "provokingVertexMode is 7");
     refused(made(&|info| info.set_layout_count = 1), INVALID, "pSetLayouts is NULL");
+    refused(made(&|info| info.flags = 6), INVALID, "flags has unknown bits: 0x6");
     let varyings = |info: &mut VkxfbPipelineCreateInfo<'_>, names: &[*const c_char]| {
         (info.varying_count, info.pp_varyings) = (names.len() as u32, names.as_ptr());
     };
@@ -352,6 +354,27 @@ fn pipelines_are_refused_with_a_reason() {
     refused(made(&|info| varyings(info, const { &[c"tint".as_ptr()] })), SHADER, "'tint'");
     succeeds(made(&|info| varyings(info, const { &[c"gl_Position".as_ptr()] })));
     succeeds(made(&|info| info.p_name = c"main".as_ptr()));
+}
+
+/// Attributes of dwords are bound at any byte if the pipeline was made so.
+#[test]
+fn unaligned_attributes_are_a_matter_of_the_pipeline() {
+    let mut objects = Objects::new(vk::API_VERSION_1_2);
+    let bound = VkxfbBufferRange { buffer: vk::Buffer::null(), offset: 2, size: 0 };
+    for (flags, is_refused) in [(0, true), (VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES, false)] {
+        succeeds(objects.make_pipeline(|info| info.flags = flags));
+        let begin = VkxfbCaptureBeginInfo { p_vertex_buffers: &bound, ..objects.begin_info() };
+        // SAFETY: the arguments are valid, or are refused; nothing is recorded.
+        unsafe {
+            match vkxfb_capture_begin(objects.capture, &begin) {
+                result if is_refused => {
+                    refused(result, INVALID, "location 0 in its buffer is 2 bytes");
+                }
+                result => succeeds(result),
+            }
+            succeeds(vkxfb_capture_reset(objects.capture));
+        }
+    }
 }
 
 /// A structure as a later version of the header may declare it.
