@@ -10,6 +10,7 @@ mod descriptor_pools;
 mod graphics_pipelines;
 mod heap_mappings;
 pub(crate) mod layouts;
+mod losses;
 mod memory;
 pub(crate) mod objects;
 mod pipeline_batches;
@@ -29,6 +30,7 @@ use vkxfb::runtime::{ConditionalRendering, Context, Kernels, QueryKind, RuntimeE
 use self::default_attributes::DefaultAttributes;
 use self::descriptor_heaps::HeapFunctions;
 use self::layouts::SetLayout;
+use self::losses::Losses;
 use self::memory::Memory;
 use self::objects::Objects;
 use self::queries::Queries;
@@ -50,6 +52,7 @@ pub(crate) struct Emulation {
     heaps: Option<HeapSupport>,
     memory: Memory,
     objects: Objects,
+    losses: Losses,
     /// The values that vertex shader inputs without an attribute have. `None` if the device does
     /// not allow such inputs.
     default_attributes: Option<Arc<DefaultAttributes>>,
@@ -145,6 +148,7 @@ impl Emulation {
             let empty = SetLayout::empty(&table, Default::default()).map_err(Error::Below)?;
             let kernels = Kernels::new(&context)?;
             let objects = Objects::new(Arc::new(empty));
+            let losses = Losses::new(instance.settings.strict);
             let has = |name: &CStr| support.capabilities.has_extension(name);
             let defaults = DefaultAttributes::new(instance, physical_device, has);
             let default_attributes = defaults.map(Arc::new);
@@ -154,6 +158,7 @@ impl Emulation {
                 heaps,
                 memory,
                 objects,
+                losses,
                 default_attributes,
                 has_first_instances: false,
                 counts_generated: false,
@@ -213,6 +218,16 @@ impl Emulation {
 
     pub(crate) const fn objects(&self) -> &Objects {
         &self.objects
+    }
+
+    pub(crate) fn pipeline_destroyed(&self, pipeline: vk::Pipeline) {
+        self.objects.pipeline_destroyed(pipeline);
+        self.losses.pipeline_destroyed(pipeline);
+    }
+
+    pub(crate) fn shader_destroyed(&self, shader: vk::ShaderEXT) {
+        self.objects.shader_destroyed(shader);
+        self.losses.shader_destroyed(shader);
     }
 
     fn templates(&self) -> &Templates {

@@ -34,7 +34,15 @@ pub fn skip_without(what: &str, gives: bool) {
 /// A variable with which the layer counts all generated primitives, as where the driver has no queries of them.
 pub const COUNTS_GENERATED: (&str, &str) = ("VKXFB_HIDE_GENERATED_QUERIES", "1");
 
-/// Whether this test runs with the layer, and with that variable.
+/// A variable with which the layer lets commands fail where otherwise a capture is lost.
+pub const STRICT: (&str, &str) = ("VKXFB_STRICT", "1");
+
+/// Whether this test runs with that variable.
+pub fn is_strict() -> bool {
+    std::env::var_os(STRICT.0).is_some()
+}
+
+/// Whether this test runs with the layer, and counts all generated primitives.
 pub fn counts_generated() -> bool {
     is_there() && std::env::var_os(COUNTS_GENERATED.0).is_some()
 }

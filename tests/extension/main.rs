@@ -18,6 +18,7 @@ mod generated_commands;
 mod generated_queries;
 mod identifiers;
 mod indexed_queries;
+mod lost_captures;
 mod maintenance;
 mod pipeline_batches;
 mod program;

@@ -1,5 +1,5 @@
 //! Several graphics pipelines that are created by one call, natively and with the Vulkan layer. The
-//! layer refuses those with a barrier in a function of the tessellation control shader, and creates the others.
+//! strict layer refuses those with a barrier in a function of the tessellation control shader, and creates the others.
 
 use std::ffi::CStr;
 
@@ -270,6 +270,6 @@ fn pipelines_are_made_beside_those_that_are_refused() {
 #[test]
 fn pipelines_are_made_beside_those_that_are_refused_on_the_layer() {
     for run in [layer::run_on_it, layer::run_below_validation] {
-        run(pipelines_are_made_beside_those_that_are_refused, &[]);
+        run(pipelines_are_made_beside_those_that_are_refused, &[layer::STRICT]);
     }
 }

@@ -491,7 +491,7 @@ fn control_points_are_missing() {
 
 #[test]
 fn control_points_that_are_missing_are_named_on_the_layer() {
-    let variables = [("VKXFB_TEST_VALIDATION", "0")];
+    let variables = [("VKXFB_TEST_VALIDATION", "0"), layer::STRICT];
     let Some(said) = layer::run_on_it(control_points_are_missing, &variables) else { return };
     assert!(said.contains("no vkCmdSetPatchControlPointsEXT sets it"), "{said}");
 }

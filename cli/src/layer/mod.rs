@@ -40,11 +40,12 @@ ENABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set, or always; never if
 DISABLE_VKXFB_TRANSFORM_FEEDBACK=1 is set.
 
 The layer reads VKXFB_FORCE_ENABLE, VKXFB_REPLACE_PARTIAL, VKXFB_DESCRIPTORS,
-VKXFB_OPTIMIZE_SHADERS and VKXFB_LOG, or vk_layer_settings.txt:
+VKXFB_OPTIMIZE_SHADERS, VKXFB_STRICT and VKXFB_LOG, or vk_layer_settings.txt:
   vkxfb_transform_feedback.force_enable = true      even if the driver has the extension
   vkxfb_transform_feedback.replace_partial = true   if it lacks queries, draws or geometry streams
   vkxfb_transform_feedback.descriptors = true       capture by descriptors, not by addresses
   vkxfb_transform_feedback.optimize_shaders = false to rule out the optimizer of shaders
+  vkxfb_transform_feedback.strict = true            fail where a capture is lost
 
 Exit status: 0, or 2 if it cannot be done.";
 

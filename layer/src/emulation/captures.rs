@@ -22,6 +22,7 @@ use self::passes::Pass;
 use super::Emulation;
 use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
+use super::losses::Drawn;
 use super::pipelines::PipelineError;
 use super::state::{BUFFERS, Left, State};
 use crate::translate::Subpass;
@@ -37,8 +38,8 @@ pub(crate) type SharedCapture = Arc<Mutex<Capture>>;
 /// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
-    /// A capture, and where the descriptors are that its draws read.
-    Capture(SharedCapture, ReadFrom),
+    /// A capture, where the descriptors are that its draws read, and what its first draw is drawn with.
+    Capture(SharedCapture, ReadFrom, Drawn),
     /// A capture without draws that only ends queries to which no active capture adds. Other captures and computations
     /// are put before it in the list `hoisted`, so that queries which end later can be added to it.
     Ends(SharedCapture),
@@ -245,7 +246,7 @@ impl Captures {
     fn forget(&mut self) {
         (self.joins_last, self.passed_barrier) = (false, false);
         while let Some(hoisted) = self.hoisted.pop() {
-            if let Hoisted::Capture(capture, _) | Hoisted::Ends(capture) = hoisted {
+            if let Hoisted::Capture(capture, ..) | Hoisted::Ends(capture) = hoisted {
                 self.keep(capture);
             }
         }
@@ -259,8 +260,28 @@ impl Captures {
         }
     }
 
-    /// Makes recording fail because something cannot be captured. `vkEndCommandBuffer` will return
-    /// the error.
+    /// Logs that something is lost because of an error, unless the log has an error of that kind of the same pipeline or
+    /// shaders. Recording goes on, but for lack of memory, on a lost device, and with the setting `strict`: then
+    /// recording fails. Returns whether it goes on.
+    fn lose(&mut self, what: &str, drawn: Drawn, error: impl Into<PipelineError>) -> bool {
+        let (error, losses) = (error.into(), &self.emulation.losses);
+        if !losses.allows(&error) {
+            self.refuse(what, error);
+            return false;
+        }
+        if losses.is_new(drawn, &error) {
+            tracing::error!("{what} is lost: {error}");
+        }
+        true
+    }
+
+    /// What the next draw is drawn with.
+    fn drawn(&self) -> Drawn {
+        Drawn { pipeline: self.state.bound_pipeline, shaders: self.state.shaders }
+    }
+
+    /// Makes recording fail, because the program must know of the error, or because what follows would be wrong.
+    /// `vkEndCommandBuffer` will return the error.
     fn refuse(&mut self, what: &str, error: impl Into<PipelineError>) {
         let error = error.into();
         tracing::error!("{what}: {error}");
@@ -359,7 +380,7 @@ impl Captures {
 
     /// Calls `record`, which records commands of the layer outside of a pass, with a context and with memory of the arena.
     /// Conditional rendering is ended before these commands and begun again after them, and the state that they disturb
-    /// is restored. If `record` fails, recording of the command buffer fails.
+    /// is restored. If `record` fails, its commands are [lost](Self::lose).
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -386,7 +407,7 @@ impl Captures {
                 record(emulation.context_for(descriptors), emulation.kernels(), arena)
             });
             if let Err(error) = recorded {
-                self.refuse(what, error);
+                self.lose(what, Drawn::default(), error);
             }
             self.state.restore(&emulation, cmd, Left { descriptors, ..Left::default() });
             if let Some(condition) = suspended {

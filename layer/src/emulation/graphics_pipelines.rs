@@ -10,7 +10,7 @@ use vkxfb::runtime::RuntimeError;
 use super::Emulation;
 use super::layouts::PipelineLayout;
 use super::pipelines::{
-    CAPTURED_STAGES, CapturedStages, InputPart, Parts, Pipeline, PipelineError, Resources,
+    CAPTURED_STAGES, CapturedStages, Found, InputPart, Parts, Pipeline, PipelineError, Resources,
     ShaderPart, StagePart, unless_only_counted,
 };
 use super::shader_modules::{ShaderModule, Stripped};
@@ -147,11 +147,11 @@ pub(super) unsafe fn translated(
 }
 
 /// The data that the layer keeps for a pipeline: nothing, the parts of a pipeline library, or a pipeline that captures
-/// or whose primitives are counted.
+/// or whose primitives are counted, or the reason why it cannot be captured.
 pub(super) enum Own {
     Nothing,
     Library(Parts),
-    Pipeline(Arc<Pipeline>),
+    Pipeline(Found),
 }
 
 /// Returns the data that the layer has to keep for the graphics pipeline that `info` describes. If the pipeline
@@ -159,7 +159,8 @@ pub(super) enum Own {
 /// dynamic state or the program forbids compilation now.
 ///
 /// # Errors
-/// The pipeline captures in a way that is not supported.
+/// What captures need of the create info is invalid, memory ran out or the device is lost. If the pipeline captures in a
+/// way that is not supported, that is an error only with the setting `strict`; otherwise its captures are lost.
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
@@ -201,8 +202,18 @@ pub(super) unsafe fn capturing(
         let stages = parts.shader.as_ref().and_then(|shader| shader.stages());
         let captures = stages.is_none_or(|stages| stages.captures);
         let made = prepared(emulation, info, &parts, layout(), cache);
-        let made = unless_only_counted(A_PIPELINE, captures, made)?.flatten();
-        Ok(made.map_or(Own::Nothing, |pipeline| Own::Pipeline(Arc::new(pipeline))))
+        match unless_only_counted(A_PIPELINE, captures, made) {
+            Ok(made) => Ok(match made.flatten() {
+                Some(pipeline) => Own::Pipeline(Ok(Arc::new(pipeline))),
+                None => Own::Nothing,
+            }),
+            // The driver's pipeline is made, and draws. The log has an error when a capture with it is lost.
+            Err(error) if emulation.losses.allows(&error) => {
+                tracing::info!("a pipeline cannot be captured: {error}");
+                Ok(Own::Pipeline(Err(Arc::new(error))))
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use vkxfb::runtime::RuntimeError;
 
 use super::addresses::Addresses;
 use super::layouts::{OF_BUFFERS, PipelineLayout, SetLayout};
-use super::pipelines::{Parts, Pipeline};
+use super::pipelines::{Found, Parts};
 use super::queries::Queries;
 use super::shader_modules::{Identified, ShaderModule};
 use super::shader_objects::{BoundShaders, ShaderObject};
@@ -83,9 +83,10 @@ pub(crate) struct Objects {
     pub(super) shaders: Table<vk::ShaderEXT, Arc<ShaderObject>>,
     /// For shader objects that are bound together, the pipeline with which their draws are captured. `None` if the last
     /// of these shaders neither captures nor emits to several vertex streams.
-    pub(super) shader_pipelines: Table<BoundShaders, Option<Arc<Pipeline>>>,
-    /// The graphics pipelines that capture, or whose primitives of streams other than 0 are counted.
-    pub(super) pipelines: Table<vk::Pipeline, Arc<Pipeline>>,
+    pub(super) shader_pipelines: Table<BoundShaders, Option<Found>>,
+    /// The graphics pipelines that capture, or whose primitives of streams other than 0 are counted, and those that
+    /// cannot be captured.
+    pub(super) pipelines: Table<vk::Pipeline, Found>,
     /// The layer's queries for query pools in which the layer emulates queries.
     pub(crate) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
@@ -126,13 +127,13 @@ impl Objects {
         self.addresses.destroyed(handle);
     }
 
-    pub(crate) fn pipeline_destroyed(&self, handle: vk::Pipeline) {
+    pub(super) fn pipeline_destroyed(&self, handle: vk::Pipeline) {
         _ = self.pipelines.remove(handle);
         _ = self.libraries.remove(handle);
     }
 
     /// Removes a shader object that is about to be destroyed, and the pipelines that the layer made with this object.
-    pub(crate) fn shader_destroyed(&self, handle: vk::ShaderEXT) {
+    pub(super) fn shader_destroyed(&self, handle: vk::ShaderEXT) {
         if handle != vk::ShaderEXT::null() {
             _ = self.shaders.remove(handle);
             self.shader_pipelines.retain(|bound| !bound.has(handle));

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::CStr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ash::vk;
 use spirv::ExecutionModel;
@@ -83,13 +83,19 @@ pub(super) enum PipelineError {
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
     Variant(#[from] VariantError),
+    /// An error that was found before, of the same pipeline or shaders.
+    #[error(transparent)]
+    Known(Arc<PipelineError>),
 }
+
+/// A pipeline that captures or whose primitives are counted, or the reason why it cannot be captured.
+pub(super) type Found = Result<Arc<Pipeline>, Arc<PipelineError>>;
 
 impl PipelineError {
     /// Returns the result for the application: that of the Vulkan command that failed, and
     /// otherwise `ERROR_UNKNOWN`.
     pub(super) fn result(&self) -> vk::Result {
-        let result = match self {
+        let result = match self.root() {
             Self::Identifier => Some(vk::Result::PIPELINE_COMPILE_REQUIRED),
             _ => self.runtime().and_then(RuntimeError::vk_result),
         };
@@ -101,8 +107,22 @@ impl PipelineError {
         self.runtime().is_some_and(|error| error.kind() == ErrorKind::OutOfMemory)
     }
 
-    const fn runtime(&self) -> Option<&RuntimeError> {
+    /// Whether the device is lost or memory ran out: programs must know of that.
+    pub(super) fn is_of_device(&self) -> bool {
+        let lost = Some(vk::Result::ERROR_DEVICE_LOST);
+        self.is_out_of_memory() || self.runtime().and_then(RuntimeError::vk_result) == lost
+    }
+
+    /// The error itself, also of one that is [known](Self::Known).
+    pub(super) fn root(&self) -> &Self {
         match self {
+            Self::Known(error) => error.root(),
+            error => error,
+        }
+    }
+
+    pub(super) fn runtime(&self) -> Option<&RuntimeError> {
+        match self.root() {
             Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => Some(error),
             _ => None,
         }
@@ -529,8 +549,16 @@ pub(super) struct Pipeline {
     /// The variant for the state that the pipeline defines itself, once that variant has been
     /// created.
     static_variant: OnceLock<vkxfb::runtime::Pipeline>,
+    /// The variants that cannot be lowered, so that this is not tried again in each frame.
+    refused: Mutex<Vec<RefusedVariant>>,
     ctx: Context,
 }
+
+/// A variant that cannot be lowered: the vertex input and the dynamic domain origin that it is for, and the reason.
+type RefusedVariant = (VertexInput, DomainOrigin, Arc<PipelineError>);
+
+/// The maximum number of [refused variants](Pipeline::refused) of a pipeline. More are tried again when they are needed.
+const REFUSED: usize = 16;
 
 impl Pipeline {
     /// Makes a pipeline from the parts that a capture needs. `None` if draws are neither captured nor counted, or if
@@ -590,6 +618,7 @@ impl Pipeline {
             descriptors,
             variants: Variants::default(),
             static_variant: OnceLock::new(),
+            refused: Mutex::default(),
             ctx: ctx.clone(),
         }))
     }
@@ -615,6 +644,7 @@ impl Pipeline {
             descriptors: DescriptorPlace::Sets,
             variants: Variants::default(),
             static_variant: OnceLock::new(),
+            refused: Mutex::default(),
             ctx: ctx.clone(),
         }
     }
@@ -647,10 +677,12 @@ impl Pipeline {
         };
         match prepared {
             Ok(()) => Ok(true),
-            Err(PipelineError::Variant(VariantError::Lower(LowerError::Capture(
-                CaptureError::NoXfbMode { .. },
-            )))) => Ok(false),
-            Err(error) => Err(error),
+            Err(error) => match error.root() {
+                PipelineError::Variant(VariantError::Lower(LowerError::Capture(
+                    CaptureError::NoXfbMode { .. },
+                ))) => Ok(false),
+                _ => Err(error),
+            },
         }
     }
 
@@ -817,8 +849,26 @@ impl Pipeline {
         if !self.dynamic.topology {
             desc.topology = PrimitiveTopology::try_from(self.topology).ok();
         }
+        let lock = || self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |(input, origin, _): &&RefusedVariant| {
+            (input, *origin) == (vertex_input, dynamic_origin)
+        };
+        let known = lock().iter().find(is_same).map(|(.., error)| Arc::clone(error));
+        if let Some(known) = known {
+            return Err(PipelineError::Known(known));
+        }
         // SAFETY: the caller's contract.
-        Ok(unsafe { self.variants.get(&self.ctx, &desc, cache) }?)
+        match unsafe { self.variants.get(&self.ctx, &desc, cache) } {
+            Err(error @ VariantError::Lower(_)) => {
+                let error = Arc::new(PipelineError::Variant(error));
+                let mut refused = lock();
+                if refused.len() < REFUSED {
+                    refused.push((vertex_input.clone(), dynamic_origin, Arc::clone(&error)));
+                }
+                Err(PipelineError::Known(error))
+            }
+            made => Ok(made?),
+        }
     }
 }
 

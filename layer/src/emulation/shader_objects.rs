@@ -265,12 +265,18 @@ impl Emulation {
         bound: BoundShaders,
     ) -> Result<Option<Arc<Pipeline>>, PipelineError> {
         let objects = self.objects();
-        if let Some(known) = objects.shader_pipelines.get(bound) {
-            return Ok(known);
-        }
-        let made = self.make_pipeline_of_shaders(bound)?.map(Arc::new);
-        _ = objects.shader_pipelines.insert(bound, made.clone());
-        Ok(made)
+        let found = match objects.shader_pipelines.get(bound) {
+            Some(known) => known,
+            None => {
+                let made = match self.make_pipeline_of_shaders(bound) {
+                    Err(error) if error.is_of_device() => return Err(error),
+                    made => made.map(|made| made.map(Arc::new)).map_err(Arc::new).transpose(),
+                };
+                _ = objects.shader_pipelines.insert(bound, made.clone());
+                made
+            }
+        };
+        found.transpose().map_err(PipelineError::Known)
     }
 
     fn make_pipeline_of_shaders(

@@ -443,7 +443,7 @@ unsafe extern "system" fn destroy_shader(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkDestroyShaderEXT", (), device, |data| {
-            data.emulation.as_ref()?.objects().shader_destroyed(shader);
+            data.emulation.as_ref()?.shader_destroyed(shader);
             data.next.destroy_shader?(device, shader, allocator);
             Some(())
         });
@@ -500,7 +500,7 @@ unsafe extern "system" fn destroy_pipeline(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated("vkDestroyPipeline", (), device, |emulation| {
-            emulation.objects().pipeline_destroyed(pipeline);
+            emulation.pipeline_destroyed(pipeline);
             (emulation.context().device().fp_v1_0().destroy_pipeline)(device, pipeline, allocator);
         });
     }

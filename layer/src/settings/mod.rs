@@ -34,13 +34,14 @@ use crate::identity::SETTINGS_NAME;
 use crate::system;
 
 /// The names of all settings, in the order of the manifest.
-pub(crate) const NAMES: [&str; 6] =
-    [DESCRIPTORS, FORCE_ENABLE, LOG, OPTIMIZE_SHADERS, REPLACE_PARTIAL, WITHHOLD_PASSES];
+pub(crate) const NAMES: [&str; 7] =
+    [DESCRIPTORS, FORCE_ENABLE, LOG, OPTIMIZE_SHADERS, REPLACE_PARTIAL, STRICT, WITHHOLD_PASSES];
 const DESCRIPTORS: &str = "descriptors";
 const FORCE_ENABLE: &str = "force_enable";
 const LOG: &str = "log";
 const OPTIMIZE_SHADERS: &str = "optimize_shaders";
 const REPLACE_PARTIAL: &str = "replace_partial";
+const STRICT: &str = "strict";
 const WITHHOLD_PASSES: &str = "withhold_passes";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +59,8 @@ pub(crate) struct Settings {
     /// Whether the layer is also active if the driver's extension lacks queries, indirect draws by
     /// byte count, or the streams of geometry shaders.
     pub(crate) replace_partial: bool,
+    /// Whether commands fail where otherwise only a capture is lost.
+    pub(crate) strict: bool,
     /// Whether the layer, where it is active, lets the driver capture, and only stores the commands of all passes until
     /// they end. This is for tests, and to measure what storing the commands costs.
     pub(crate) withhold_passes: bool,
@@ -71,6 +74,7 @@ impl Default for Settings {
             log: "warn".to_owned(),
             optimize_shaders: true,
             replace_partial: false,
+            strict: false,
             withhold_passes: false,
         }
     }
@@ -277,6 +281,7 @@ impl Settings {
                 .unwrap_or(default.optimize_shaders),
             replace_partial: first(&found, REPLACE_PARTIAL, &mut problems)
                 .unwrap_or(default.replace_partial),
+            strict: first(&found, STRICT, &mut problems).unwrap_or(default.strict),
             withhold_passes: first(&found, WITHHOLD_PASSES, &mut problems)
                 .unwrap_or(default.withhold_passes),
         };

@@ -196,7 +196,7 @@ fn what_makes_no_sense_is_told_of_and_passed_over() {
         problems,
         [
             format!("no setting colour ({file}:3); there are descriptors, force_enable, log, optimize_shaders, \
-                 replace_partial, withhold_passes"
+                 replace_partial, strict, withhold_passes"
             ),
             "force_enable cannot be \"perhaps\" (environment variable VKXFB_FORCE_ENABLE): it takes \
              true or false"

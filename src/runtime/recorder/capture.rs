@@ -150,6 +150,22 @@ impl Capture {
         self.flushed = None;
     }
 
+    /// Discards the draws of the current capture: the one that [`begin`](Self::begin) or
+    /// [`begin_next`](Self::begin_next) began last. It then writes nothing, neither to its buffers nor to its counters,
+    /// and nothing of it is counted. Queries that end in it become available with what they have counted otherwise. What
+    /// is bound stays bound.
+    #[doc(hidden)]
+    pub fn discard_current(&mut self) {
+        self.streams.discard(false);
+    }
+
+    /// Discards the draws of all captures of this value that are not recorded, as
+    /// [`discard_current`](Self::discard_current) does.
+    #[doc(hidden)]
+    pub fn discard_all(&mut self) {
+        self.streams.discard(true);
+    }
+
     /// Whether no draws and no ends of queries were collected since Begin, or since the last
     /// [`Recorder::flush`].
     #[doc(hidden)]

@@ -14,7 +14,7 @@ use ash::vk;
 use vkxfb::runtime::{Capture, QueryKind, QueryPool, ResultTarget, RuntimeError};
 
 use super::collect::Active;
-use super::passes::Pass;
+use super::passes::{ENDS, Pass};
 use super::{Captures, Forward, Hoisted, lock};
 use crate::emulation::queries::Queries;
 
@@ -104,7 +104,8 @@ impl Captures {
         self.queries.push(ActiveQuery { queries, query, stream, count, kind, is_counted: false });
         // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.count() } {
-            self.refuse("vkCmdBeginQuery", error);
+            let drawn = self.drawn();
+            self.lose("what a query counts", drawn, error);
         }
     }
 
@@ -166,7 +167,8 @@ impl Captures {
         // SAFETY: the caller's contract.
         let result = unsafe { self.end_query_of(pool, query, active) };
         if let Err(error) = result {
-            self.refuse("vkCmdEndQuery", error);
+            let drawn = self.drawn();
+            self.lose(ENDS, drawn, error);
         }
         self.end_counting();
         if !self.is_inside() {

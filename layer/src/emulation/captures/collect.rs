@@ -14,6 +14,7 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::passes::Pass;
 use super::{Captures, Forward, Hoisted, ReadFrom, SharedCapture, lock};
+use crate::emulation::losses::Drawn;
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
@@ -22,7 +23,11 @@ use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Chan
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
 
-const END: &str = "vkCmdEndTransformFeedbackEXT";
+/// What the log calls a capture that is lost.
+pub(super) const A_CAPTURE: &str = "a capture";
+
+/// What the log calls a draw whose arguments cannot be computed.
+pub(super) const A_BYTE_COUNT: &str = "a vkCmdDrawIndirectByteCountEXT";
 
 /// The capture that is being collected. It consists of the draws between
 /// `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`, or of draws without
@@ -40,14 +45,26 @@ pub(super) struct Active {
     /// Whether the draws are only counted, and their primitives [follow from the topology](Pipeline::is_of_topology). The
     /// capture has no pipeline then.
     pub(super) is_of_topology: bool,
+    /// Whether the capture is [lost](Captures::lose), so that its draws are not collected.
+    is_lost: bool,
+    /// What the first draw is drawn with.
+    drawn: Drawn,
     /// Where the descriptors are that the draws so far have read.
     read_from: ReadFrom,
 }
 
 impl Active {
-    const fn new(counters: [Option<CounterBuffer>; BUFFERS], only_counts: bool) -> Self {
-        let read_from = ReadFrom::Sets;
-        Self { capture: None, place: None, counters, only_counts, is_of_topology: false, read_from }
+    fn new(counters: [Option<CounterBuffer>; BUFFERS], only_counts: bool) -> Self {
+        Self {
+            capture: None,
+            place: None,
+            counters,
+            only_counts,
+            is_of_topology: false,
+            is_lost: false,
+            drawn: Drawn::default(),
+            read_from: ReadFrom::Sets,
+        }
     }
 }
 
@@ -66,7 +83,7 @@ impl Captures {
     pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         // Errors are ignored: if there was no draw, it does not matter whether the shaders can be
         // captured.
-        if self.active.as_ref().is_some_and(|active| active.capture.is_none())
+        if self.active.as_ref().is_some_and(|active| active.capture.is_none() && !active.is_lost)
             && self.find_pipeline().is_ok()
         {
             // SAFETY: the caller's contract.
@@ -76,7 +93,9 @@ impl Captures {
         self.forget_counts();
         self.joins_last = active.capture.is_some();
         let (capture, counters) = match active.capture {
+            Some(capture) if active.is_lost => (capture, [None; BUFFERS]),
             Some(capture) => (capture, counters),
+            None if active.is_lost => return,
             None => {
                 // The driver executes the draws correctly, so recording does not fail.
                 tracing::warn!("nothing was captured: no pipeline of the draws captures");
@@ -85,24 +104,54 @@ impl Captures {
                     return;
                 }
                 let capture = self.spare_capture();
-                if let Err(error) = lock(&capture).begin_inactive() {
-                    return self.refuse(END, error);
+                let begun = lock(&capture).begin_inactive();
+                if let Err(error) = begun {
+                    self.lose(A_CAPTURE, active.drawn, error);
+                    return;
                 }
                 (capture, counters)
             }
         };
         // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
         let ended = unsafe { lock(&capture).end(&counters) };
-        self.hoist(Hoisted::Capture(capture, active.read_from), active.place, ended);
+        self.hoist(capture, active.read_from, active.drawn, active.place, ended);
     }
 
     /// Adds a capture that has ended to the list of captures that are recorded before or after the pass, at its `place`
-    /// if it has one. If the capture could not be ended, recording fails.
-    fn hoist(&mut self, capture: Hoisted, place: Option<usize>, ended: Result<(), RuntimeError>) {
-        match (ended, place) {
-            (Ok(()), None) => self.push(capture),
-            (Ok(()), Some(place)) => self.hoisted.insert(place.min(self.hoisted.len()), capture),
-            (Err(error), _) => self.refuse(END, error),
+    /// if it has one. If the capture could not be ended, it is lost, and only ends queries.
+    fn hoist(
+        &mut self,
+        capture: SharedCapture,
+        read_from: ReadFrom,
+        drawn: Drawn,
+        place: Option<usize>,
+        ended: Result<(), RuntimeError>,
+    ) {
+        if let Err(error) = ended {
+            lock(&capture).discard_current();
+            if !self.lose(A_CAPTURE, drawn, error) {
+                return;
+            }
+        }
+        let capture = Hoisted::Capture(capture, read_from, drawn);
+        match place {
+            None => self.push(capture),
+            Some(place) => self.hoisted.insert(place.min(self.hoisted.len()), capture),
+        }
+    }
+
+    /// The active capture is lost because of an error of a draw: the draws so far are discarded, and those that follow
+    /// are not collected.
+    fn lose_active(&mut self, error: PipelineError) {
+        let drawn = self.drawn();
+        self.lose(A_CAPTURE, drawn, error);
+        // Some of what has changed is not bound in the capture, which the next one may join.
+        (self.state.changed, self.variant) = (Changed::ALL, None);
+        if let Some(active) = &mut self.active {
+            active.is_lost = true;
+            if let Some(capture) = &active.capture {
+                lock(capture).discard_current();
+            }
         }
     }
 
@@ -130,6 +179,7 @@ impl Captures {
             self.state.changed = Changed::ALL;
             let vertex_buffers = self.vertex_buffers();
             let capture = self.spare_capture();
+            let drawn = self.drawn();
             let (Some(active), Some(variant)) = (&mut self.active, &self.variant) else {
                 return Ok(());
             };
@@ -140,7 +190,7 @@ impl Captures {
                 .counters(&active.counters);
             // SAFETY: the caller's contract.
             unsafe { lock(&capture).begin(&desc) }?;
-            active.capture = Some(capture);
+            (active.capture, active.drawn) = (Some(capture), drawn);
             self.vertex_buffers = vertex_buffers;
         }
         self.last_buffers = self.state.capture_buffers;
@@ -190,8 +240,8 @@ impl Captures {
             pipeline.is_some_and(|pipeline| *pipeline.descriptors() == DescriptorPlace::Buffers)
         };
         let capture = match self.hoisted.get_mut(last) {
-            Some(Hoisted::Capture(capture, ReadFrom::Sets)) => capture,
-            Some(Hoisted::Capture(capture, ReadFrom::Heaps)) if !reads_buffers() => capture,
+            Some(Hoisted::Capture(capture, ReadFrom::Sets, _)) => capture,
+            Some(Hoisted::Capture(capture, ReadFrom::Heaps, _)) if !reads_buffers() => capture,
             _ => return Ok(false),
         };
         let Some(own) = Arc::get_mut(capture) else { return Ok(false) };
@@ -200,11 +250,11 @@ impl Captures {
         if !unsafe { own.begin_next(&desc) }? {
             return Ok(false);
         }
-        if let Hoisted::Capture(capture, read_from) = self.hoisted.remove(last)
+        if let Hoisted::Capture(capture, read_from, drawn) = self.hoisted.remove(last)
             && let Some(active) = &mut self.active
         {
-            (active.capture, active.place, active.read_from) =
-                (Some(capture), Some(last), read_from);
+            (active.capture, active.place) = (Some(capture), Some(last));
+            (active.read_from, active.drawn) = (read_from, drawn);
         }
         if changed {
             self.vertex_buffers = vertex_buffers;
@@ -260,7 +310,7 @@ impl Captures {
         let Some(capture) = active.capture else { return };
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
         let ended = unsafe { lock(&capture).end(&[]) };
-        self.hoist(Hoisted::Capture(capture, active.read_from), active.place, ended);
+        self.hoist(capture, active.read_from, active.drawn, active.place, ended);
     }
 
     /// Looks up the variant for the bound pipeline and the current dynamic state. Returns whether there is one: `false`
@@ -389,21 +439,27 @@ impl Captures {
         if !state.is_pipeline_known {
             state.pipeline = match state.bound_pipeline == vk::Pipeline::null() {
                 true => self.emulation.pipeline_of_shaders(state.shaders)?,
-                false => self.emulation.objects().pipelines.get(state.bound_pipeline),
+                false => {
+                    let found = self.emulation.objects().pipelines.get(state.bound_pipeline);
+                    found.transpose().map_err(PipelineError::Known)?
+                }
             };
             state.is_pipeline_known = true;
         }
         Ok(())
     }
 
-    /// Called for draws while the rasterized stream is not 0. Makes recording fail if a draw with a geometry shader
-    /// object is rasterized: the layer has removed all streams except 0 from the driver's shader objects.
+    /// Called for draws while the rasterized stream is not 0. A draw with a geometry shader object that is rasterized is
+    /// lost: the layer has removed all streams except 0 from the driver's shader objects. Returns whether it is.
     #[cold]
-    fn check_rasterization_stream(&mut self) {
+    fn loses_rasterization(&mut self) -> bool {
         let stream = self.state.rasterization_stream;
-        if self.state.shaders.geometry != vk::ShaderEXT::null() && !self.state.discard {
-            self.refuse("a draw", PipelineError::RasterizationStream(stream));
+        let is_lost = self.state.shaders.geometry != vk::ShaderEXT::null() && !self.state.discard;
+        if is_lost {
+            let drawn = self.drawn();
+            self.lose("what a draw draws", drawn, PipelineError::RasterizationStream(stream));
         }
+        is_lost
     }
 
     /// Captures a draw if transform feedback or a query that counts draws is active. `record` adds
@@ -416,18 +472,16 @@ impl Captures {
         &mut self,
         record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
-        if self.state.rasterization_stream != 0 {
-            self.check_rasterization_stream();
-        }
-        match self.is_active() {
+        let is_lost = self.state.rasterization_stream != 0 && self.loses_rasterization();
+        let forward = match self.is_active() {
             // SAFETY: the caller's contract.
             true => unsafe { self.draw_captured(record) },
             false => Forward::Yes,
-        }
+        };
+        if is_lost { Forward::No } else { forward }
     }
 
-    /// Captures a draw. If that fails, recording of the command buffer fails, unless the draw is only counted, and the
-    /// layer cannot count it. Without memory it fails in any case, because the program can do something about that.
+    /// Captures a draw. If that fails, the capture is lost. If the draw is only counted, the draw is not counted.
     ///
     /// # Safety
     /// The contract of [`draw`](Self::draw).
@@ -436,13 +490,19 @@ impl Captures {
         &mut self,
         record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
-        // SAFETY: the caller's contract.
-        if let Err(error) = unsafe { self.capture_draw(record) } {
+        let captured = match self.active.as_ref().is_some_and(|active| active.is_lost) {
+            true => Ok(()),
+            // SAFETY: the caller's contract.
+            false => unsafe { self.capture_draw(record) },
+        };
+        if let Err(error) = captured {
             let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
-            if captures || error.is_out_of_memory() {
-                self.refuse("a draw", error);
+            if captures || error.is_of_device() {
+                self.lose_active(error);
             } else {
-                tracing::error!("a draw is not counted: {error}");
+                if self.emulation.losses.is_new(self.drawn(), &error) {
+                    tracing::error!("a draw is not counted: {error}");
+                }
                 // Some of what has changed is not bound yet, and the next draw of the capture may be possible.
                 (self.state.changed, self.variant) = (Changed::ALL, None);
             }
@@ -600,8 +660,9 @@ impl Captures {
         if self.active.as_ref().is_some_and(|active| active.capture.is_none()) {
             let capture = self.spare_capture();
             lock(&capture).begin_inactive()?;
+            let drawn = self.drawn();
             if let Some(active) = &mut self.active {
-                active.capture = Some(capture);
+                (active.capture, active.drawn) = (Some(capture), drawn);
             }
             self.state.changed = Changed::ALL;
             // SAFETY: the caller's contract.
@@ -690,18 +751,20 @@ impl Captures {
         }
         let is_empty = draw.instance_count == 0;
         if draw.first_instance != 0 && !is_empty && !self.emulation.has_first_instances {
-            let error = PipelineError::FirstInstance(draw.first_instance);
-            self.refuse("vkCmdDrawIndirectByteCountEXT", error);
+            let (drawn, error) = (self.drawn(), PipelineError::FirstInstance(draw.first_instance));
+            self.lose(A_BYTE_COUNT, drawn, error);
             return Forward::No;
         }
-        match self.place_command() {
-            Ok(commands) => {
-                // SAFETY: the caller's contract; the memory in `commands` was just allocated.
-                unsafe { self.hoist_draw(draw, commands) };
-                Forward::DrawIndirect(commands.buffer, commands.offset)
-            }
+        let placed = self.place_command().map_err(PipelineError::Runtime);
+        let hoisted = placed.and_then(|commands| {
+            // SAFETY: the caller's contract; the memory in `commands` was just allocated.
+            unsafe { self.hoist_draw(draw, commands) }.map(|()| commands)
+        });
+        match hoisted {
+            Ok(commands) => Forward::DrawIndirect(commands.buffer, commands.offset),
             Err(error) => {
-                self.refuse("vkCmdDrawIndirectByteCountEXT", error);
+                let drawn = self.drawn();
+                self.lose(A_BYTE_COUNT, drawn, error);
                 Forward::No
             }
         }
@@ -719,7 +782,8 @@ impl Captures {
             let desc = BufferDesc::new(
                 "arguments of vkCmdDrawIndirectByteCountEXT",
                 COMMANDS,
-                ctx.draw_command_usage(),
+                // The arguments of a draw that is lost are filled with zeros.
+                ctx.draw_command_usage() | vk::BufferUsageFlags::TRANSFER_DST,
                 MemoryLocation::Device,
             );
             let made = self.emulation.memory().with(|allocator| {

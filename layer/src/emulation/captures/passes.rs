@@ -7,11 +7,16 @@ use ash::vk;
 use vkxfb::internal::DescriptorState;
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
+use super::collect::{A_BYTE_COUNT, A_CAPTURE};
 use super::{Captures, Hoisted, ReadFrom, lock};
 use crate::emulation::descriptor_buffers;
+use crate::emulation::losses::Drawn;
 use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::Left;
 use crate::translate::{Barrier, CaptureBarriers, Kind, RenderPass, Subpass, Views};
+
+/// What the log calls ends of queries that are lost.
+pub(super) const ENDS: &str = "the end of a query";
 
 /// A render pass instance that is being recorded.
 #[derive(Default)]
@@ -141,7 +146,7 @@ impl Captures {
     /// barrier](Barrier::AFTER_DEFERRED) if they come after one of the program. Only commands that cannot wait for
     /// captures without another barrier, such as copies, do not end the deferral.
     fn defers(&self, pass: &Pass) -> bool {
-        matches!(self.hoisted[..], [Hoisted::Capture(_, ReadFrom::Sets | ReadFrom::Heaps)])
+        matches!(self.hoisted[..], [Hoisted::Capture(_, ReadFrom::Sets | ReadFrom::Heaps, _)])
             && self.joins_last
             && self.failed.is_none()
             && pass.barriers.is_empty()
@@ -245,8 +250,9 @@ impl Captures {
                     late_draws = Some(kernels.write_draw_commands_later(ctx, arena, cmd)?);
                     Ok(())
                 });
+                // The pass is not settled then.
                 if let Err(error) = recorded {
-                    this.refuse("a render pass instance", error);
+                    this.lose("a kernel for draws of byte counts", Drawn::default(), error);
                 }
             });
         }
@@ -309,7 +315,7 @@ impl Captures {
 
     /// Ends a command buffer whose last pass is suspended, and is resumed in another command
     /// buffer. Records the captures that must come before the pass. If captures would have to come
-    /// after the pass, recording fails.
+    /// after the pass, they are lost, and so are the ends of queries.
     ///
     /// # Safety
     /// The contract of [`end_pass`](Self::end_pass).
@@ -317,7 +323,11 @@ impl Captures {
         let Some(pass) = &mut self.pass else { return };
         pass.suspends = false;
         if pass.placement == Placement::AfterPass && !self.hoisted.is_empty() {
-            self.refuse("a capture", PipelineError::SuspendedElsewhere);
+            let drawn = self.hoisted.iter().find_map(|hoisted| match hoisted {
+                Hoisted::Capture(.., drawn) => Some(*drawn),
+                _ => None,
+            });
+            self.lose(A_CAPTURE, drawn.unwrap_or_default(), PipelineError::SuspendedElsewhere);
             self.forget();
         }
         // SAFETY: the caller's contract.
@@ -366,8 +376,9 @@ impl Captures {
                     match this.play_one(cmd, item) {
                         Ok(more) => barriers += more,
                         Err(error) => {
-                            this.refuse("a capture", error);
-                            break;
+                            if !this.lose_hoisted(cmd, item, error) {
+                                break;
+                            }
                         }
                     }
                     // The deferred captures are the first element.
@@ -441,7 +452,7 @@ impl Captures {
         cmd: vk::CommandBuffer,
         item: &Hoisted,
     ) -> Result<u32, RuntimeError> {
-        if let Hoisted::Capture(_, ReadFrom::Buffers(buffers)) = item {
+        if let Hoisted::Capture(_, ReadFrom::Buffers(buffers), _) = item {
             let before = &self.state.disturbed.before().descriptor_buffers;
             let are_invalid = self.descriptors != DescriptorState::Sets;
             if are_invalid || self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
@@ -460,7 +471,7 @@ impl Captures {
         // different passes. Captures of the same pass are ordered here as far as its render pass allows.
         let played = unsafe {
             self.with_arena(|emulation, arena| match item {
-                Hoisted::Capture(capture, _) | Hoisted::Ends(capture) => {
+                Hoisted::Capture(capture, ..) | Hoisted::Ends(capture) => {
                     let mut capture = lock(capture);
                     // The capture may continue in buffers and counters that an earlier capture
                     // wrote, so a barrier may be needed before it.
@@ -480,6 +491,54 @@ impl Captures {
         played.map(|()| barriers)
     }
 
+    /// An element of the list `hoisted` is lost, because recording it has failed with this error: of a capture only the
+    /// ends of its queries are recorded, and the arguments of a draw become those of an empty draw. Returns whether
+    /// recording goes on.
+    ///
+    /// # Safety
+    /// The contract of [`play`](Self::play).
+    unsafe fn lose_hoisted(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        item: &Hoisted,
+        error: RuntimeError,
+    ) -> bool {
+        match item {
+            Hoisted::Capture(capture, _, drawn) => {
+                if !self.lose(A_CAPTURE, *drawn, error) {
+                    return false;
+                }
+                lock(capture).discard_all();
+                // SAFETY: the caller's contract.
+                match unsafe { self.play_one(cmd, item) } {
+                    Ok(_) => true,
+                    Err(error) => self.lose(ENDS, *drawn, error),
+                }
+            }
+            Hoisted::Ends(_) => self.lose(ENDS, Drawn::default(), error),
+            Hoisted::Commands(_, commands) => {
+                if !self.lose(A_BYTE_COUNT, Drawn::default(), error) {
+                    return false;
+                }
+                let (buffer, offset) = (commands.buffer, commands.offset);
+                let size = size_of::<vk::DrawIndirectCommand>() as u64;
+                let barrier = vk::MemoryBarrier::default()
+                    .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+                    .dst_access_mask(vk::AccessFlags::INDIRECT_COMMAND_READ);
+                let (from, to) =
+                    (vk::PipelineStageFlags::TRANSFER, vk::PipelineStageFlags::DRAW_INDIRECT);
+                let (device, flags) =
+                    (self.emulation.context().device(), vk::DependencyFlags::empty());
+                // SAFETY: the caller's contract; the arguments are in a buffer of the layer.
+                unsafe {
+                    device.cmd_fill_buffer(cmd, buffer, offset, size, 0);
+                    device.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[]);
+                }
+                true
+            }
+        }
+    }
+
     /// This command buffer is about to execute secondary command buffers: adds their hoisted captures and computations
     /// of draw arguments to its own.
     ///
@@ -489,34 +548,43 @@ impl Captures {
         for hoisted in hoisted {
             match hoisted {
                 // SAFETY: the caller's contract.
-                Hoisted::Commands(draw, commands) => unsafe { self.hoist_draw(draw, commands) },
-                Hoisted::Capture(capture, read_from) => {
-                    self.push(Hoisted::Capture(capture, read_from));
-                }
+                Hoisted::Commands(draw, commands) => unsafe {
+                    // The secondary command buffer has the indirect draw, which must not find any arguments.
+                    if let Err(error) = self.hoist_draw(draw, commands) {
+                        self.refuse(A_BYTE_COUNT, error);
+                    }
+                },
+                capture @ Hoisted::Capture(..) => self.push(capture),
                 // This capture belongs to the secondary command buffer, so nothing may be added to it. `end_query_of`
                 // would add the ends of this command buffer's own queries to a `Hoisted::Ends`, so the capture is added
                 // as a `Hoisted::Capture`.
-                Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, ReadFrom::Sets)),
+                Hoisted::Ends(capture) => {
+                    self.push(Hoisted::Capture(capture, ReadFrom::Sets, Drawn::default()));
+                }
             }
         }
     }
 
-    /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass. If the captures of the
-    /// pass come after it, recording fails, unless [`settle`](Self::settle) has prepared the pass for such draws.
+    /// Adds a `vkCmdDrawIndirectByteCountEXT`, whose arguments must be computed before the pass.
+    ///
+    /// # Errors
+    /// The captures of the pass come after it, and [`settle`](Self::settle) has not prepared the pass for such draws; or
+    /// the arguments cannot be computed.
     ///
     /// # Safety
     /// The draw is valid, and so are the commands.
-    pub(super) unsafe fn hoist_draw(&mut self, draw: ByteCountDraw, commands: DrawCommands) {
-        let what = "vkCmdDrawIndirectByteCountEXT";
+    pub(super) unsafe fn hoist_draw(
+        &mut self,
+        draw: ByteCountDraw,
+        commands: DrawCommands,
+    ) -> Result<(), PipelineError> {
         let after = |pass: &&mut Pass| pass.placement == Placement::AfterPass;
         let Some(pass) = self.pass.as_mut().filter(after) else {
             self.push(Hoisted::Commands(draw, commands));
-            return;
+            return Ok(());
         };
-        let Some(mut late_draws) = pass.late_draws.take() else {
-            return self.refuse(what, PipelineError::LateByteCount);
-        };
-        tracing::trace!("{what}: its arguments are computed before the pass");
+        let mut late_draws = pass.late_draws.take().ok_or(PipelineError::LateByteCount)?;
+        tracing::trace!("{A_BYTE_COUNT}: its arguments are computed before the pass");
         // SAFETY: the caller's contract; the command buffer is being recorded.
         let added = unsafe {
             self.with_arena(|emulation, arena| {
@@ -526,9 +594,7 @@ impl Captures {
         if let Some(pass) = &mut self.pass {
             pass.late_draws = Some(late_draws);
         }
-        if let Err(error) = added {
-            self.refuse(what, error);
-        }
+        Ok(added?)
     }
 
     /// Returns the captures and computations that a secondary command buffer cannot record itself. They are recorded by

@@ -241,6 +241,17 @@ impl Streams {
         self.ended_queries.clear();
     }
 
+    /// Discards the draws of the current capture, or of all captures, so that only the ends of queries are recorded.
+    pub(super) fn discard(&mut self, all: bool) {
+        for collector in self.all_mut() {
+            collector.end_counters = Default::default();
+            match all {
+                true => collector.collected.discard_all(),
+                false => collector.collected.discard_current(),
+            }
+        }
+    }
+
     /// # Errors
     /// [`RuntimeError::NotBegun`].
     pub(super) const fn check_begun(&self) -> Result<(), RuntimeError> {

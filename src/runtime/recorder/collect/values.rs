@@ -295,6 +295,23 @@ impl Collected {
         self.ends.clear();
     }
 
+    /// Discards the draws of the current capture, which then writes nothing. Its queries still end.
+    pub(super) fn discard_current(&mut self) {
+        let first = self.ended.last().map_or(0, |capture| capture.end);
+        self.draws.truncate(first);
+        (self.targets, self.continues) = (Default::default(), false);
+        self.counters = Default::default();
+        if self.ended.is_empty() {
+            (self.position, self.captured) = (Position::default(), Some(Captured::default()));
+        }
+    }
+
+    /// Discards the draws of all captures.
+    pub(super) fn discard_all(&mut self) {
+        self.ended.clear();
+        self.discard_current();
+    }
+
     /// Whether there are neither draws nor ends of queries to record.
     pub(in super::super) const fn is_empty(&self) -> bool {
         self.draws.is_empty() && self.ends.is_empty()

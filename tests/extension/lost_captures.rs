@@ -1,0 +1,289 @@
+//! Captures that the Vulkan layer refuses, among others in the same command buffer: the refused ones are lost, and all
+//! else goes on. With the setting `strict` commands fail.
+
+use ash::vk;
+
+use super::pipeline_batches::{CONTROL, EVALUATION, VERTEX, with_equal_barriers};
+use super::program::Program;
+use crate::common::bare::BareInstance;
+use crate::common::skip::{Why, skip};
+use crate::common::{self, attachment, discard, layer};
+
+/// Emits a point for each point but one, so that they must be counted, and captures its number.
+const GEOMETRY: &str = "#version 450
+    layout(points) in;
+    layout(points, max_vertices = 1) out;
+    layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) out flat uint captured;
+    void main() {
+        captured = gl_PrimitiveIDIn;
+        gl_Position = vec4(0.0);
+        if (gl_PrimitiveIDIn != 7) EmitVertex();
+    }";
+
+const PLAIN: &str = "#version 450
+    void main() { gl_Position = vec4(0.0); }";
+
+/// What the counters, and the buffers that are captured to, have before.
+const UNTOUCHED: u32 = 0xa5a5_a5a5;
+/// How often the command buffer is recorded.
+const FRAMES: usize = 3;
+const VERTICES: u32 = 3;
+/// The number of instances with which a draw of a geometry shader has too many primitives.
+const TOO_MANY: u32 = 1 << 31;
+
+/// The captures of the command buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A vertex shader, which is captured.
+    Right,
+    /// Tessellation shaders that cannot be captured, and that rasterize.
+    Shaders,
+    /// A draw that is too large, and rasterizes nothing, after one that is not.
+    Draw,
+}
+
+const CAPTURES: [Kind; 7] =
+    [Kind::Right, Kind::Shaders, Kind::Right, Kind::Right, Kind::Draw, Kind::Shaders, Kind::Right];
+const COUNT: usize = CAPTURES.len();
+/// The capture during which an occlusion query counts.
+const SEEN: usize = 1;
+
+struct Scene {
+    program: Program,
+    layout: vk::PipelineLayout,
+    /// The pipelines of each [`Kind`]. That of the shaders that cannot be captured may be refused.
+    pipelines: [Result<vk::Pipeline, vk::Result>; 3],
+    target: (vk::Buffer, *mut u32),
+    counters: (vk::Buffer, *mut u32),
+    /// The transform feedback queries, one for each capture, and an occlusion query.
+    queries: [vk::QueryPool; 2],
+}
+
+impl Scene {
+    fn open() -> Option<Self> {
+        use vk::{BufferUsageFlags as Usage, ShaderStageFlags as Stage};
+        let mut program = Program::newer(&[], std::ptr::null_mut())?;
+        // SAFETY: the instance is live.
+        let core = unsafe {
+            let instance = BareInstance::open_newer();
+            instance.raw.get_physical_device_features(instance.physical_device())
+        };
+        if core.tessellation_shader == vk::FALSE || core.geometry_shader == vk::FALSE {
+            skip(Why::Expected("the device lacks tessellationShader or geometryShader"));
+            return None;
+        }
+        let dwords = COUNT * VERTICES as usize;
+        let target = program.buffer(dwords, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT);
+        let counters = program.buffer(COUNT, Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT);
+        let raw = &program.raw;
+        // SAFETY: the device is live, and the shaders are valid.
+        unsafe {
+            let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
+            let info = vk::GraphicsPipelineCreateInfo::default().layout(layout);
+            let plain = common::compile_stage("vert", PLAIN, &[]);
+            let geometry = common::compile_stage("geom", GEOMETRY, &[]);
+            let right = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
+            let stages = [(Stage::VERTEX, &plain[..]), (Stage::GEOMETRY, &geometry)];
+            let draw = discard::of_shaders(raw, &stages, info);
+            let pipelines = [Ok(right), tessellated(raw, info), Ok(draw)];
+            let pool = |ty, count| {
+                let info = vk::QueryPoolCreateInfo::default().query_type(ty).query_count(count);
+                raw.create_query_pool(&info, None).unwrap()
+            };
+            let queries = [
+                pool(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, COUNT as u32),
+                pool(vk::QueryType::OCCLUSION, 1),
+            ];
+            Some(Self { program, layout, pipelines, target, counters, queries })
+        }
+    }
+
+    /// Records all captures for which there is a pipeline, each with a query and a counter of its own.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
+    unsafe fn record(&self, cmd: vk::CommandBuffer) {
+        let (raw, xfb) = (&self.program.raw, self.program.xfb());
+        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+        let [queries, occlusion] = self.queries;
+        // SAFETY: the caller's contract.
+        unsafe {
+            raw.cmd_reset_query_pool(cmd, queries, 0, COUNT as u32);
+            raw.cmd_reset_query_pool(cmd, occlusion, 0, 1);
+            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
+            raw.cmd_begin_rendering(cmd, &info);
+            for (number, kind) in CAPTURES.into_iter().enumerate() {
+                let Ok(pipeline) = self.pipelines[kind as usize] else { continue };
+                raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+                let size = u64::from(VERTICES) * 4;
+                let offset = number as u64 * size;
+                let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
+                bind(cmd, 0, 1, &raw const self.target.0, &raw const offset, &raw const size);
+                raw.cmd_begin_query(cmd, queries, number as u32, vk::QueryControlFlags::empty());
+                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                match kind {
+                    Kind::Right => raw.cmd_draw(cmd, VERTICES, 1, 0, 0),
+                    // While a query of the driver is active, it gets draws without rasterization, too.
+                    Kind::Shaders if number == SEEN => {
+                        raw.cmd_begin_query(cmd, occlusion, 0, vk::QueryControlFlags::empty());
+                        raw.cmd_draw(cmd, 1, 1, 0, 0);
+                        raw.cmd_end_query(cmd, occlusion, 0);
+                    }
+                    Kind::Shaders => raw.cmd_draw(cmd, 1, 1, 0, 0),
+                    Kind::Draw => {
+                        raw.cmd_draw(cmd, 1, 1, 0, 0);
+                        raw.cmd_draw(cmd, 1, TOO_MANY, 0, 0);
+                    }
+                }
+                let counter = number as u64 * 4;
+                let end = xfb.cmd_end_transform_feedback_ext;
+                end(cmd, 0, 1, &raw const self.counters.0, &raw const counter);
+                raw.cmd_end_query(cmd, queries, number as u32);
+            }
+            raw.cmd_end_rendering(cmd);
+        }
+    }
+
+    fn close(self) {
+        let raw = &self.program.raw;
+        // SAFETY: nothing is in flight.
+        unsafe {
+            self.queries.iter().for_each(|pool| raw.destroy_query_pool(*pool, None));
+            self.pipelines.iter().flatten().for_each(|made| raw.destroy_pipeline(*made, None));
+            raw.destroy_pipeline_layout(self.layout, None);
+        }
+    }
+}
+
+/// Creates the pipeline of [`Kind::Shaders`].
+///
+/// # Safety
+/// The layout is of the device.
+unsafe fn tessellated(
+    raw: &ash::Device,
+    info: vk::GraphicsPipelineCreateInfo<'_>,
+) -> Result<vk::Pipeline, vk::Result> {
+    use vk::ShaderStageFlags as Stage;
+    // A line from the left to the right.
+    let line = "vec4(2.0 * gl_TessCoord.x - 1.0, 0.0, 0.0, 1.0)";
+    let evaluation = EVALUATION.replace("isolines, point_mode", "isolines");
+    let evaluation = evaluation.replace("vec4(0.0)", line);
+    let sources = [
+        (Stage::VERTEX, "vert", VERTEX),
+        (Stage::TESSELLATION_CONTROL, "tesc", CONTROL),
+        (Stage::TESSELLATION_EVALUATION, "tese", &evaluation),
+    ];
+    let stages = sources.map(|(stage, name, source)| {
+        let words = with_equal_barriers(&common::compile_stage(name, source, &[]));
+        // SAFETY: the module is valid.
+        let module = unsafe { attachment::shader_module(raw, &words) };
+        vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main")
+    });
+    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+        .topology(vk::PrimitiveTopology::PATCH_LIST);
+    let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+    let samples = vk::PipelineMultisampleStateCreateInfo::default()
+        .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+    let viewports =
+        [vk::Viewport { width: 1.0, height: 1.0, max_depth: 1.0, ..Default::default() }];
+    let scissors = [attachment::area(1)];
+    let viewport =
+        vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+    let info = info
+        .stages(&stages)
+        .input_assembly_state(&assembly)
+        .tessellation_state(&tessellation)
+        .rasterization_state(&rasterization)
+        .multisample_state(&samples)
+        .viewport_state(&viewport);
+    // SAFETY: the caller's contract.
+    unsafe {
+        let made = discard::create(raw, vk::PipelineCache::null(), info);
+        stages.iter().for_each(|stage| raw.destroy_shader_module(stage.module, None));
+        made
+    }
+}
+
+#[test]
+fn refused_captures_are_lost_alone() {
+    if !layer::is_there() {
+        return;
+    }
+    let Some(scene) = Scene::open() else { return };
+    let (program, raw) = (&scene.program, &scene.program.raw);
+    let writes = (
+        vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT
+            | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
+    );
+    for frame in 0..FRAMES {
+        // SAFETY: every handle is of the device, and in use only until the submission is done.
+        unsafe {
+            let captured =
+                std::slice::from_raw_parts_mut(scene.target.1, COUNT * VERTICES as usize);
+            let counters = std::slice::from_raw_parts_mut(scene.counters.1, COUNT);
+            captured.fill(UNTOUCHED);
+            counters.fill(UNTOUCHED);
+            program.submit(writes, |cmd| scene.record(cmd));
+            let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+            let mut queries = [[0_u64; 2]; COUNT];
+            raw.get_query_pool_results(scene.queries[0], 0, &mut queries, flags).unwrap();
+            let mut samples = [0_u64];
+            raw.get_query_pool_results(scene.queries[1], 0, &mut samples, flags).unwrap();
+            let captured = captured.chunks(VERTICES as usize);
+            for ((found, kind), (counter, query)) in
+                captured.zip(CAPTURES).zip(counters.iter().zip(queries))
+            {
+                let (data, counts) = match kind {
+                    Kind::Right => ([0, 1, 2], (4 * VERTICES, [VERTICES.into(); 2])),
+                    Kind::Shaders | Kind::Draw => ([UNTOUCHED; 3], (UNTOUCHED, [0; 2])),
+                };
+                let context = format!("{kind:?} of frame {frame}");
+                assert_eq!((found, (*counter, query)), (&data[..], counts), "{context}");
+            }
+            assert!(samples[0] > 0, "what cannot be captured is drawn");
+        }
+    }
+    scene.close();
+}
+
+#[test]
+fn refused_captures_are_lost_alone_on_the_layer() {
+    let Some(said) = layer::run_on_it(refused_captures_are_lost_alone, &[]) else { return };
+    let lost: Vec<_> = said.lines().filter(|line| line.contains("is lost")).collect();
+    assert_eq!(
+        lost.len(),
+        2,
+        "one for each pipeline and reason, whatever the number of frames: {said}"
+    );
+    assert!(lost[0].contains("barrier") && lost[1].contains(&TOO_MANY.to_string()), "{said}");
+}
+
+#[test]
+fn refused_captures_fail() {
+    if !layer::is_there() {
+        return;
+    }
+    let Some(scene) = Scene::open() else { return };
+    assert_eq!(scene.pipelines[Kind::Shaders as usize], Err(vk::Result::ERROR_UNKNOWN));
+    let raw = &scene.program.raw;
+    // SAFETY: every handle is of the device, and nothing is submitted.
+    unsafe {
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(scene.program.family);
+        let pool = raw.create_command_pool(&info, None).unwrap();
+        let info =
+            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+        let cmd = raw.allocate_command_buffers(&info).unwrap()[0];
+        raw.begin_command_buffer(cmd, &Default::default()).unwrap();
+        scene.record(cmd);
+        assert_eq!(raw.end_command_buffer(cmd), Err(vk::Result::ERROR_UNKNOWN));
+        raw.destroy_command_pool(pool, None);
+    }
+    scene.close();
+}
+
+#[test]
+fn refused_captures_fail_on_the_strict_layer() {
+    layer::run_on_it(refused_captures_fail, &[layer::STRICT]);
+}
