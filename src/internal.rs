@@ -15,6 +15,7 @@ pub use crate::runtime::descriptor_heaps::{
     HeapRange, MovedData, ParameterTransport, StageChain,
 };
 pub use crate::runtime::fold::fold;
+pub use crate::runtime::host_memory::{TryPush, check_room};
 pub use crate::runtime::identity::DeviceIdentity;
 pub use crate::runtime::pipeline::compute_pipeline;
 pub use crate::runtime::recorder::BufferSet;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Once};
 
 use ash::vk;
 use vkxfb::internal::BoundHeaps;
+use vkxfb::runtime::RuntimeError;
 
 use self::recorded::Of;
 pub(crate) use self::recorded::{Recorded, UnobservedRoute};
@@ -198,12 +199,15 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
 /// because they must be recorded outside of the render pass. They are recorded by the command buffers that execute the
 /// secondary command buffer. Several threads may call this at the same time.
 ///
+/// # Errors
+/// [`RuntimeError::HostMemory`]
+///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.
-pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Vec<Hoisted> {
+pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Result<Vec<Hoisted>, RuntimeError> {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
-    found.map(Recorded::hoisted).unwrap_or_default()
+    found.map_or(Ok(Vec::new()), Recorded::hoisted)
 }
 
 /// The descriptor heaps that a secondary command buffer inherits. Several threads may call this at the same time.

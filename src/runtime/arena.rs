@@ -22,6 +22,7 @@ use ash::vk;
 use super::context::ContextId;
 use super::descriptors::{Sets, Window};
 use super::destroy::DestroyObject;
+use super::host_memory::TryPush;
 use super::recorder::{LISTED_BYTES, MAX_ENTRIES, most_entries, most_slices};
 use super::{Context, MemoryAllocator, Pipeline, RuntimeError};
 use crate::lower::Backend;
@@ -338,6 +339,7 @@ impl Arena {
     /// The device of `ctx` is live.
     unsafe fn add_sets(&mut self, ctx: &Context, count: u32) -> Result<(), RuntimeError> {
         if let Some(limits) = ctx.table() {
+            self.sets.try_room(1)?;
             // SAFETY: the caller's contract.
             self.sets.push(unsafe { Sets::new(ctx, limits, count) }?);
         }

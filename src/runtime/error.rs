@@ -614,6 +614,9 @@ pub enum RuntimeError {
     /// The lowered shader contradicts itself: its words do not match its description.
     #[error("invalid lowered shader: {0}")]
     InvalidShader(String),
+    /// The host has no memory left for a list that grows with what is recorded.
+    #[error("the host has no memory left for what is recorded")]
+    HostMemory,
     /// The allocator failed.
     #[error("cannot allocate {size} bytes for '{name}'")]
     Allocation {
@@ -637,12 +640,14 @@ pub enum RuntimeError {
 
 impl RuntimeError {
     /// The `VkResult` of an error that the state of the device or the host caused: the result of the failed command, or
-    /// `VK_ERROR_OUT_OF_DEVICE_MEMORY` if an arena or an allocator has too little memory. `None` for all other errors,
+    /// `VK_ERROR_OUT_OF_DEVICE_MEMORY` if an arena or an allocator has too little memory, or
+    /// `VK_ERROR_OUT_OF_HOST_MEMORY` if the host has. `None` for all other errors,
     /// such as mistakes of the caller.
     #[must_use]
     pub const fn vk_result(&self) -> Option<vk::Result> {
         match self {
             Self::Vulkan { result, .. } => Some(*result),
+            Self::HostMemory => Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY),
             Self::ArenaFull { .. } | Self::Allocation { .. } => {
                 Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)
             }

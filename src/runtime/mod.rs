@@ -62,6 +62,7 @@ mod error;
 mod extensions;
 mod features;
 pub(crate) mod fold;
+pub(crate) mod host_memory;
 pub(crate) mod identity;
 mod job;
 mod kernels;

@@ -16,6 +16,7 @@ mod descriptor_heaps;
 mod empty_captures;
 mod generated_commands;
 mod generated_queries;
+mod host_memory;
 mod identifiers;
 mod indexed_queries;
 mod lost_captures;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::internal::BoundHeaps;
+use vkxfb::runtime::RuntimeError;
 
 use crate::emulation::Emulation;
 use crate::emulation::captures::{Captures, Hoisted};
@@ -152,8 +153,11 @@ impl Recorded {
 
     /// Returns the captures, and the computations of draw arguments, that a secondary command buffer leaves to the
     /// command buffers that execute it.
-    pub(super) fn hoisted(&self) -> Vec<Hoisted> {
-        self.captures.as_ref().map(|captures| captures.hoisted()).unwrap_or_default()
+    ///
+    /// # Errors
+    /// [`RuntimeError::HostMemory`]
+    pub(super) fn hoisted(&self) -> Result<Vec<Hoisted>, RuntimeError> {
+        self.captures.as_ref().map_or(Ok(Vec::new()), |captures| captures.hoisted())
     }
 
     /// Returns the driver's functions, after a call of `change` if transform feedback is emulated. If the commands of the

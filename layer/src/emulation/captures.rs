@@ -10,7 +10,7 @@ mod passes;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
-use vkxfb::internal::{BoundHeaps, DescriptorPlace, DescriptorState};
+use vkxfb::internal::{BoundHeaps, DescriptorPlace, DescriptorState, TryPush, check_room};
 use vkxfb::runtime::{
     Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureOrder,
     Context, DrawCommands, Kernels, RuntimeError, VertexBuffer,
@@ -256,7 +256,8 @@ impl Captures {
     fn keep(&mut self, mut capture: SharedCapture) {
         if let Some(own) = Arc::get_mut(&mut capture) {
             own.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
-            self.spare.push(capture);
+            // Without memory it is dropped.
+            _ = self.spare.try_push(capture);
         }
     }
 
@@ -351,17 +352,29 @@ impl Captures {
     /// program does is correct, because an ended query cannot begin again without a reset, which is not possible in a
     /// pass.
     fn push(&mut self, hoisted: Hoisted) {
-        let ends = self.hoisted.pop_if(|last| matches!(last, Hoisted::Ends(_)));
-        self.hoisted.push(hoisted);
-        self.hoisted.extend(ends);
+        let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));
+        self.insert(self.hoisted.len() - ends, hoisted);
     }
 
-    fn spare_capture(&mut self) -> SharedCapture {
-        let spare = self.spare.pop();
-        spare.unwrap_or_else(|| {
-            let (ctx, kernels) = (self.emulation.context(), self.emulation.kernels());
-            Arc::new(Mutex::new(Capture::new(ctx, kernels)))
-        })
+    /// Adds a capture or computation at a place of the list `hoisted`. Without memory, recording fails.
+    fn insert(&mut self, place: usize, hoisted: Hoisted) {
+        match self.hoisted.try_room(1) {
+            Ok(()) => self.hoisted.insert(place.min(self.hoisted.len()), hoisted),
+            Err(error) => self.refuse("a list of captures", error),
+        }
+    }
+
+    /// Returns a capture that has not begun.
+    ///
+    /// # Errors
+    /// [`RuntimeError::HostMemory`]
+    fn spare_capture(&mut self) -> Result<SharedCapture, RuntimeError> {
+        if let Some(spare) = self.spare.pop() {
+            return Ok(spare);
+        }
+        check_room()?;
+        let (ctx, kernels) = (self.emulation.context(), self.emulation.kernels());
+        Ok(Arc::new(Mutex::new(Capture::new(ctx, kernels))))
     }
 
     /// The descriptor heaps that this command buffer inherits, if it is a secondary one.

@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::ALIGNMENT;
 use crate::runtime::descriptors::{Purpose, Window};
+use crate::runtime::host_memory::TryPush;
 use crate::runtime::{Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, RuntimeError};
 use crate::sysval::READABLE;
 
@@ -225,6 +226,7 @@ impl Part {
         let most = ctx.table().map_or(u64::MAX, |limits| limits.max_range / ALIGNMENT * ALIGNMENT);
         let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
+        self.blocks.try_room(1)?;
         // SAFETY: the caller's contract.
         let mut block = unsafe { Block::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {

@@ -45,9 +45,10 @@ impl RuntimeError {
             | Self::NoKernels
             | Self::NoIndirectDraws
             | Self::NoLateDraws => ErrorKind::Unavailable,
-            Self::Allocation { .. } | Self::ArenaFull { .. } | Self::NoDescriptorSet { .. } => {
-                ErrorKind::OutOfMemory
-            }
+            Self::HostMemory
+            | Self::Allocation { .. }
+            | Self::ArenaFull { .. }
+            | Self::NoDescriptorSet { .. } => ErrorKind::OutOfMemory,
             Self::Limit { .. }
             | Self::TooManyBuffers { .. }
             | Self::DispatchTooLarge { .. }

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use ash::vk;
+use vkxfb::internal::TryPush;
 use vkxfb::runtime::{Capture, QueryKind, QueryPool, ResultTarget, RuntimeError};
 
 use super::collect::Active;
@@ -218,11 +219,9 @@ impl Captures {
         {
             return Ok(());
         }
-        let capture = self.spare_capture();
-        lock(&capture).begin_inactive()?;
+        let capture = self.inactive_capture()?;
         end(&mut lock(&capture))?;
-        self.hoisted.push(Hoisted::Ends(capture));
-        Ok(())
+        self.hoisted.try_push(Hoisted::Ends(capture))
     }
 
     /// `vkCmdResetQueryPool`

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 
 use ash::vk;
-use vkxfb::internal::DescriptorPlace;
+use vkxfb::internal::{DescriptorPlace, TryPush};
 use vkxfb::runtime::{
     Buffer, BufferDesc, ByteCountDraw, CaptureDesc, ConditionalRendering, CounterBuffer,
     DrawCommands, IndexBuffer, MemoryLocation, Recorder, RuntimeError, VertexBuffer,
@@ -73,7 +73,8 @@ impl Captures {
     pub(crate) fn begin_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         tracing::trace!("vkCmdBeginTransformFeedbackEXT: the capture is ours");
         self.end_counting();
-        self.active = Some(Active::new(counters, false));
+        let is_lost = self.failed.is_some();
+        self.active = Some(Active { is_lost, ..Active::new(counters, false) });
     }
 
     /// `vkCmdEndTransformFeedbackEXT`
@@ -103,13 +104,13 @@ impl Captures {
                 if counters.iter().all(Option::is_none) {
                     return;
                 }
-                let capture = self.spare_capture();
-                let begun = lock(&capture).begin_inactive();
-                if let Err(error) = begun {
-                    self.lose(A_CAPTURE, active.drawn, error);
-                    return;
+                match self.inactive_capture() {
+                    Ok(capture) => (capture, counters),
+                    Err(error) => {
+                        self.lose(A_CAPTURE, active.drawn, error);
+                        return;
+                    }
                 }
-                (capture, counters)
             }
         };
         // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
@@ -136,8 +137,18 @@ impl Captures {
         let capture = Hoisted::Capture(capture, read_from, drawn);
         match place {
             None => self.push(capture),
-            Some(place) => self.hoisted.insert(place.min(self.hoisted.len()), capture),
+            Some(place) => self.insert(place, capture),
         }
+    }
+
+    /// Returns a capture that has begun without a pipeline: it only counts, and ends queries.
+    ///
+    /// # Errors
+    /// The capture cannot begin.
+    pub(super) fn inactive_capture(&mut self) -> Result<SharedCapture, RuntimeError> {
+        let capture = self.spare_capture()?;
+        lock(&capture).begin_inactive()?;
+        Ok(capture)
     }
 
     /// The active capture is lost because of an error of a draw: the draws so far are discarded, and those that follow
@@ -178,7 +189,7 @@ impl Captures {
         if !unsafe { self.join_last() }? {
             self.state.changed = Changed::ALL;
             let vertex_buffers = self.vertex_buffers();
-            let capture = self.spare_capture();
+            let capture = self.spare_capture()?;
             let drawn = self.drawn();
             let (Some(active), Some(variant)) = (&mut self.active, &self.variant) else {
                 return Ok(());
@@ -658,8 +669,7 @@ impl Captures {
     ) -> Result<(), PipelineError> {
         let Some(pipeline) = self.state.pipeline.clone() else { return Ok(()) };
         if self.active.as_ref().is_some_and(|active| active.capture.is_none()) {
-            let capture = self.spare_capture();
-            lock(&capture).begin_inactive()?;
+            let capture = self.inactive_capture()?;
             let drawn = self.drawn();
             if let Some(active) = &mut self.active {
                 (active.capture, active.drawn) = (Some(capture), drawn);
@@ -778,6 +788,7 @@ impl Captures {
         let per_buffer = COMMANDS / COMMAND;
         let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
         if number as usize == self.commands.len() {
+            self.commands.try_room(1)?;
             let ctx = self.emulation.context();
             let desc = BufferDesc::new(
                 "arguments of vkCmdDrawIndirectByteCountEXT",

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Once};
 
 use ash::vk;
-use vkxfb::internal::DescriptorState;
+use vkxfb::internal::{DescriptorState, TryPush};
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
 use super::collect::{A_BYTE_COUNT, A_CAPTURE};
@@ -544,7 +544,11 @@ impl Captures {
     ///
     /// # Safety
     /// The buffers and other objects that the captures use are valid.
-    pub(crate) unsafe fn execute(&mut self, hoisted: Vec<Hoisted>) {
+    pub(crate) unsafe fn execute(&mut self, hoisted: Result<Vec<Hoisted>, RuntimeError>) {
+        let hoisted = match hoisted {
+            Ok(hoisted) => hoisted,
+            Err(error) => return self.refuse("vkCmdExecuteCommands", error),
+        };
         for hoisted in hoisted {
             match hoisted {
                 // SAFETY: the caller's contract.
@@ -599,7 +603,13 @@ impl Captures {
 
     /// Returns the captures and computations that a secondary command buffer cannot record itself. They are recorded by
     /// the command buffers that execute the secondary command buffer.
-    pub(crate) fn hoisted(&self) -> Vec<Hoisted> {
-        self.hoisted.clone()
+    ///
+    /// # Errors
+    /// [`RuntimeError::HostMemory`]
+    pub(crate) fn hoisted(&self) -> Result<Vec<Hoisted>, RuntimeError> {
+        let mut all = Vec::new();
+        all.try_room(self.hoisted.len())?;
+        all.extend_from_slice(&self.hoisted);
+        Ok(all)
     }
 }

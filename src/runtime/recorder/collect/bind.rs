@@ -15,6 +15,7 @@ use crate::runtime::addresses::{
 use crate::runtime::checks::multiple_of_4;
 use crate::runtime::descriptor_heaps::BoundHeaps;
 use crate::runtime::descriptors::Purpose;
+use crate::runtime::host_memory::TryPush;
 use crate::runtime::parameters::{ConditionalRendering, IndexBuffer, VertexBuffer};
 use crate::runtime::pipeline::check_control_points;
 use crate::runtime::{Pipeline, RuntimeError, pulling};
@@ -33,21 +34,24 @@ impl Collector {
             return Err(RuntimeError::Unsupported { backend: Backend::Compute, what });
         }
         check_buffers(&self.bound.strides, &self.bound.streams, pipeline)?;
-        self.set_pipeline(pipeline);
-        Ok(())
+        self.set_pipeline(pipeline)
     }
 
     /// Binds a pipeline without checks.
-    pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) {
+    ///
+    /// # Errors
+    /// [`RuntimeError::HostMemory`]
+    pub(super) fn set_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         self.bound.provoking_vertex = pipeline.provoking_vertex();
         self.bound.patch_control_points = pipeline.patch_control_points();
         self.bound.restart = pipeline.primitive_restart();
         if !self.bindings.pipelines.last().is_some_and(|last| last.is(pipeline)) {
-            self.bindings.pipelines.push(pipeline.clone());
+            self.bindings.pipelines.try_push(pipeline.clone())?;
             self.bindings.sets.widen(pipeline.set_count());
             self.bound.has_attributes = false;
             self.bound.pipeline = Some(pipeline.clone());
         }
+        Ok(())
     }
 
     /// # Errors
@@ -84,7 +88,7 @@ impl Collector {
         // SAFETY: the caller's contract.
         let attributes = unsafe { self.attributes_of(pipeline.as_ref(), &buffers) };
         self.bound.vertex_buffers = buffers;
-        self.bindings.attributes.push(attributes?);
+        self.bindings.attributes.try_push(attributes?)?;
         self.bound.has_attributes = true;
         Ok(())
     }
@@ -133,6 +137,7 @@ impl Collector {
         if found.is_ok() {
             let table = &mut self.bindings.attribute_table;
             attributes.others = (table.len(), others.len());
+            table.try_room(others.len())?;
             table.extend_from_slice(others);
         }
         self.descriptors = descriptors;

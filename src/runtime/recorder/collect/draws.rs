@@ -6,6 +6,7 @@ use crate::counts::BoundBuffer;
 use crate::runtime::addresses::memory_of;
 use crate::runtime::descriptors::Purpose;
 use crate::runtime::fold::dispatch_size;
+use crate::runtime::host_memory::TryPush;
 use crate::runtime::parameters::{Arguments, CounterBuffer, IndirectDraw};
 use crate::runtime::pipeline::{check_input, check_topology, check_used_sets};
 use crate::runtime::{Pipeline, QueryKind, RuntimeError};
@@ -16,7 +17,10 @@ use crate::topology::PrimitiveTopology;
 impl Collector {
     /// Returns the index of the current state in [`Collected::states`](super::values::Collected::states), and adds the
     /// state if it differs from the last one.
-    fn state(&mut self) -> usize {
+    ///
+    /// # Errors
+    /// [`RuntimeError::HostMemory`]
+    fn state(&mut self) -> Result<usize, RuntimeError> {
         let range = self.bound.pipeline.as_ref().map(Pipeline::pushed);
         let constants = range.map_or(0, |range| self.bindings.constants.snapshot(&range));
         let state = State {
@@ -32,9 +36,9 @@ impl Collector {
         // `traits` follows from the other members, so only these are compared.
         if last.is_none_or(|last| State { traits: last.traits, ..state } != *last) {
             let traits = self.traits();
-            self.collected.states.push(State { traits, ..state });
+            self.collected.states.try_push(State { traits, ..state })?;
         }
-        self.collected.states.len() - 1
+        Ok(self.collected.states.len() - 1)
     }
 
     fn traits(&self) -> Traits {
@@ -234,7 +238,7 @@ impl Collector {
             input.flags |=
                 slice_bits(&input, points, self.ctx.limits_loops()) << flags::SLICE_SHIFT;
         }
-        let state = self.state();
+        let state = self.state()?;
         let buffers = self.collected.bound_targets().map(|target| target.buffer);
         let draw = CollectedDraw {
             topology,
@@ -248,8 +252,7 @@ impl Collector {
             let invocations = draw.most_workgroups(size) * u64::from(size);
             dispatch_size(invocations, size, self.ctx.max_workgroups_per_axis())?;
         }
-        self.collected.draws.push(draw);
-        Ok(())
+        self.collected.draws.try_push(draw)
     }
 }
 

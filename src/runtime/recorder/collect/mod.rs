@@ -28,6 +28,7 @@ use crate::capture::{Layout, MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::counts::BoundBuffer;
 use crate::lower::Backend;
 use crate::runtime::descriptors::{Purpose, Table};
+use crate::runtime::host_memory::TryPush;
 use crate::runtime::parameters::{Arguments, CounterBuffer, VertexBuffer};
 use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError, pulling};
 use crate::sysval::{Address, AttributeDescriptor, split};
@@ -382,7 +383,7 @@ impl Collector {
             self.collected.position = Position::Counters;
             self.collected.captured = None;
         }
-        self.set_pipeline(pipeline);
+        self.set_pipeline(pipeline)?;
         self.bind_vertex_buffers(desc.vertex_buffers)?;
         // SAFETY: the caller's contract.
         unsafe { self.find_attributes() }
@@ -400,12 +401,13 @@ impl Collector {
         let (targets, counters) =
             unsafe { (self.targets(desc)?, self.counter_addresses(desc.counters)?) };
         pulling::check_bound(desc.vertex_buffers)?;
+        self.collected.ended.try_room(1)?;
         if !self.collected.begin_next(&self.end_counters, &counters, targets) {
             return Ok(false);
         }
         self.end_counters = Default::default();
         self.bound.queries = Default::default();
-        self.set_pipeline(desc.pipeline);
+        self.set_pipeline(desc.pipeline)?;
         self.bind_vertex_buffers(desc.vertex_buffers)?;
         Ok(true)
     }

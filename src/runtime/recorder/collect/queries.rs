@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::Collector;
 use crate::runtime::descriptors::Purpose;
+use crate::runtime::host_memory::TryPush;
 use crate::runtime::{QueryKind, QueryPool, RuntimeError};
 use crate::sysval::setup::{Operation, operation};
 use crate::sysval::{Address, split};
@@ -63,12 +64,12 @@ impl Collector {
             return Err(RuntimeError::NoQuery);
         }
         let [low, high] = query.ends;
-        self.collected.ends.push(Operation {
+        self.collected.ends.try_push(Operation {
             address: query.values,
             kind: operation::END,
             reserved: 0,
             values: [low, high, 0, 0],
-        });
+        })?;
         Ok(query.name)
     }
 }
