@@ -12,7 +12,7 @@ use vkxfb::runtime::RuntimeError;
 
 use self::recorded::Of;
 pub(crate) use self::recorded::{Recorded, UnobservedRoute};
-use crate::emulation::captures::{Captures, Hoisted};
+use crate::emulation::captures::{Captures, Executed};
 use crate::translate::passes::RenderPasses;
 use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Functions, WithheldCommands};
@@ -195,25 +195,36 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
 }
 
-/// Returns the captures, and the computations of draw arguments, that a secondary command buffer cannot record itself,
-/// because they must be recorded outside of the render pass. They are recorded by the command buffers that execute the
-/// secondary command buffer. Several threads may call this at the same time.
+/// Returns what a secondary command buffer leaves to the command buffers that execute it: captures and computations of
+/// draw arguments, which must be recorded outside of the render pass, and its changes of queries. Several threads may call this at the same time.
 ///
 /// # Errors
 /// [`RuntimeError::HostMemory`]
 ///
 /// # Safety
 /// Recording of the command buffer has ended, and no thread changes it during the call.
-pub(crate) unsafe fn hoisted(handle: vk::CommandBuffer) -> Result<Vec<Hoisted>, RuntimeError> {
+pub(crate) unsafe fn executed(handle: vk::CommandBuffer) -> Result<Executed, RuntimeError> {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
-    found.map_or(Ok(Vec::new()), Recorded::hoisted)
+    found.map_or_else(|| Ok(Executed::default()), Recorded::executed)
+}
+
+/// Notes that a command buffer is submitted. Several threads may call this at the same time.
+///
+/// # Safety
+/// The contract of [`executed`].
+pub(crate) unsafe fn submitted(handle: vk::CommandBuffer) {
+    // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
+    let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
+    if let Some(recorded) = found {
+        recorded.submitted();
+    }
 }
 
 /// The descriptor heaps that a secondary command buffer inherits. Several threads may call this at the same time.
 ///
 /// # Safety
-/// The contract of [`hoisted`].
+/// The contract of [`executed`].
 pub(crate) unsafe fn inherited_heaps(handle: vk::CommandBuffer) -> BoundHeaps {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
@@ -224,7 +235,7 @@ pub(crate) unsafe fn inherited_heaps(handle: vk::CommandBuffer) -> BoundHeaps {
 /// `None` for other command buffers. Several threads may call this at the same time.
 ///
 /// # Safety
-/// The contract of [`hoisted`]. The result must not outlive the recording.
+/// The contract of [`executed`]. The result must not outlive the recording.
 pub(crate) unsafe fn waits<'a>(handle: vk::CommandBuffer) -> Option<&'a WithheldCommands> {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref)?.waits()

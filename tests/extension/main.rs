@@ -30,3 +30,4 @@ mod shader_objects;
 mod suspended_rendering;
 mod tessellation;
 mod unaligned_attributes;
+mod unended_queries;

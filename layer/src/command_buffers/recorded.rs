@@ -8,7 +8,7 @@ use vkxfb::internal::BoundHeaps;
 use vkxfb::runtime::RuntimeError;
 
 use crate::emulation::Emulation;
-use crate::emulation::captures::{Captures, Hoisted};
+use crate::emulation::captures::{Captures, Executed};
 use crate::emulation::descriptor_heaps;
 use crate::guard::guard;
 use crate::translate::Subpass;
@@ -151,13 +151,19 @@ impl Recorded {
         self.captures.as_ref().map(|captures| captures.inherited_heaps()).unwrap_or_default()
     }
 
-    /// Returns the captures, and the computations of draw arguments, that a secondary command buffer leaves to the
-    /// command buffers that execute it.
+    /// Returns what a secondary command buffer leaves to the command buffers that execute it.
     ///
     /// # Errors
     /// [`RuntimeError::HostMemory`]
-    pub(super) fn hoisted(&self) -> Result<Vec<Hoisted>, RuntimeError> {
-        self.captures.as_ref().map_or(Ok(Vec::new()), |captures| captures.hoisted())
+    pub(super) fn executed(&self) -> Result<Executed, RuntimeError> {
+        let captures = self.captures.as_ref();
+        captures.map_or_else(|| Ok(Executed::default()), |captures| captures.executed())
+    }
+
+    pub(super) fn submitted(&self) {
+        if let Some(captures) = &self.captures {
+            captures.submitted();
+        }
     }
 
     /// Returns the driver's functions, after a call of `change` if transform feedback is emulated. If the commands of the

@@ -35,15 +35,16 @@ impl Slot {
 
 // SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise only two kinds of
 // commands access it: those that are recorded into the command buffer, which the application must synchronize, and
-// those that execute the command buffer after it was recorded. The latter only read its hoisted captures, which are
-// `Sync`, and the words of its waits for events. The values that are moved between threads in this way are `Send`.
+// those that execute or submit the command buffer after it was recorded. The latter only read its hoisted captures and
+// changes of queries, which are `Sync`, and the words of its waits for events. The values that are moved between threads
+// in this way are `Send`.
 unsafe impl Sync for Slot {}
 
 const _: () = {
     const fn can_be_sent<T: Send>() {}
     can_be_sent::<Recorded>();
     const fn can_be_shared<T: Sync>() {}
-    can_be_shared::<crate::emulation::captures::Hoisted>();
+    can_be_shared::<crate::emulation::captures::Executed>();
 };
 
 struct Owned {

@@ -24,6 +24,7 @@ use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
 use super::losses::Drawn;
 use super::pipelines::PipelineError;
+use super::queries::QueryChange;
 use super::state::{BUFFERS, Left, State};
 use crate::translate::Subpass;
 
@@ -96,6 +97,13 @@ pub(crate) enum Forward {
     EndQuery(vk::QueryPool, u32),
 }
 
+/// What a secondary command buffer leaves to the command buffers that execute it.
+#[derive(Default)]
+pub(crate) struct Executed {
+    hoisted: Vec<Hoisted>,
+    query_changes: Vec<QueryChange>,
+}
+
 /// The layer's data of a command buffer of a device on which transform feedback is emulated.
 pub(crate) struct Captures {
     emulation: Arc<Emulation>,
@@ -106,6 +114,8 @@ pub(crate) struct Captures {
     /// The number of active queries that the driver implements. They may count draws even if
     /// rasterization is discarded, so such draws must reach the driver.
     pub(super) other_queries: u32,
+    /// The commands that end and reset queries of the layer.
+    query_changes: Vec<QueryChange>,
     hoisted: Vec<Hoisted>,
     /// Whether the next capture may be begun in the [`Capture`] of the last capture in `hoisted`. If so, no draw was
     /// captured after the draws of that capture, and `state.changed` says what must be bound again.
@@ -161,6 +171,7 @@ impl Captures {
             active: None,
             queries: Vec::new(),
             other_queries: 0,
+            query_changes: Vec::new(),
             hoisted: Vec::new(),
             joins_last: false,
             passed_barrier: false,
@@ -206,6 +217,7 @@ impl Captures {
             self.state.change_heaps().bound = heaps;
         }
         self.queries.clear();
+        self.query_changes.clear();
         self.other_queries = u32::from(is_counted);
         self.failed = None;
         self.variant = None;

@@ -8,12 +8,31 @@
 //! driver supports. The program gets the handle of that pool, so that it is unique among the
 //! driver's handles.
 
+use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ash::vk;
 use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
 
 use super::memory::Memory;
+
+/// A command of a command buffer that ends queries or, if `ends` is false, resets them.
+#[derive(Clone)]
+pub(crate) struct QueryChange {
+    pub(super) queries: Weak<Queries>,
+    pub(super) first: u32,
+    pub(super) count: u32,
+    pub(super) ends: bool,
+}
+
+impl QueryChange {
+    /// Notes that the command is submitted.
+    pub(super) fn submitted(&self) {
+        if let Some(queries) = self.queries.upgrade() {
+            queries.changed(self.first, self.count, self.ends);
+        }
+    }
+}
 
 /// The layer's queries for one query pool of the program.
 pub(crate) struct Queries {
@@ -23,6 +42,9 @@ pub(crate) struct Queries {
     /// implements: for each query, whether the layer emulated it when a command that begins it was
     /// last recorded. `None` if the layer emulates all queries of the pool.
     shared: Option<Box<[AtomicBool]>>,
+    /// For each query, whether the last command of those that were submitted, and that end or reset it, ends it.
+    /// Otherwise nothing makes it available.
+    ends: Box<[AtomicBool]>,
     ctx: Context,
     memory: Memory,
 }
@@ -45,9 +67,10 @@ impl Queries {
         // SAFETY: the caller's contract.
         let pool = memory.with(|allocator| unsafe { QueryPool::new(ctx, allocator, kind, count) });
         let pool = pool.ok_or(RuntimeError::NoKernels)??;
-        let own = || (0..count).map(|_| AtomicBool::new(false)).collect();
-        let shared = is_shared.then(own);
-        Ok(Self { pool: Some(pool), shared, ctx: ctx.clone(), memory: memory.clone() })
+        let flags = || (0..count).map(|_| AtomicBool::new(false)).collect();
+        let shared = is_shared.then(flags);
+        let (ctx, memory) = (ctx.clone(), memory.clone());
+        Ok(Self { pool: Some(pool), shared, ends: flags(), ctx, memory })
     }
 
     pub(crate) fn pool(&self) -> Option<&QueryPool> {
@@ -67,6 +90,17 @@ impl Queries {
     pub(super) fn has(&self, query: u32) -> bool {
         let own = self.shared.as_ref().and_then(|shared| shared.get(query as usize));
         own.is_none_or(|own| own.load(Ordering::Relaxed))
+    }
+
+    /// Notes that `count` queries are ended or, if `ends` is false, reset by a command that is submitted, or by the host.
+    pub(crate) fn changed(&self, first: u32, count: u32, ends: bool) {
+        let changed = self.ends.iter().skip(first as usize).take(count as usize);
+        changed.for_each(|query| query.store(ends, Ordering::Relaxed));
+    }
+
+    /// Whether a query becomes available if nothing else is submitted.
+    pub(crate) fn ends(&self, query: u32) -> bool {
+        self.ends.get(query as usize).is_some_and(|ends| ends.load(Ordering::Relaxed))
     }
 
     /// Whether the driver may implement some of the queries of the pool.

@@ -4,7 +4,7 @@
 use super::entry::{hooks, with_device};
 use super::unobserved;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, with, with_arguments};
+use crate::command_buffers::{Recorded, submitted, with, with_arguments};
 use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
 use crate::translate::masks::{Side, outside_stages, outside_stages32, single, single32};
@@ -319,7 +319,7 @@ unsafe extern "system" fn write_marker_to_memory(
 }
 
 macro_rules! submits {
-    ($($function:ident $name:literal $info:ident $translated:ident;)*) => {$(
+    ($($function:ident $name:literal $info:ident $translated:ident $command_buffers:ident;)*) => {$(
         unsafe extern "system" fn $function(
             queue: vk::Queue,
             count: u32,
@@ -330,6 +330,9 @@ macro_rules! submits {
             unsafe {
                 with_device($name, OUT_OF_MEMORY, queue, |device| {
                     let (next, infos) = (device.next.$function?, slice(infos.cast(), count));
+                    for command_buffer in infos.iter().flat_map(|info| submits::$command_buffers(info)) {
+                        submitted(command_buffer);
+                    }
                     Some(Arena::with(|arena| {
                         let also_compute = Kind::Submit.is_translated();
                         let infos = submits::$translated(infos, also_compute, arena);
@@ -342,8 +345,8 @@ macro_rules! submits {
 }
 
 submits! {
-    queue_submit "vkQueueSubmit" SubmitInfo submits;
-    queue_submit2 "vkQueueSubmit2" SubmitInfo2 submits2;
+    queue_submit "vkQueueSubmit" SubmitInfo submits command_buffers;
+    queue_submit2 "vkQueueSubmit2" SubmitInfo2 submits2 command_buffers2;
 }
 
 #[cfg(test)]

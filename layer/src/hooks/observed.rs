@@ -10,7 +10,7 @@ use vkxfb::runtime::{
 use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
-    Recorded, UnobservedRoute, hoisted, inherited_heaps, observe, track, unobserved_route, waits,
+    Recorded, UnobservedRoute, executed, inherited_heaps, observe, track, unobserved_route, waits,
     with,
 };
 
@@ -607,7 +607,7 @@ unsafe extern "system" fn execute_commands(
             command_buffer,
             |captures| {
                 for secondary in slice(secondaries, count) {
-                    captures.execute(hoisted(*secondary));
+                    captures.execute(executed(*secondary));
                 }
                 let secondaries = slice(secondaries, count).iter();
                 let inherited = secondaries.map(|secondary| inherited_heaps(*secondary));

@@ -4,11 +4,12 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use vkxfb::runtime::{QueryPool, ResultTarget, RuntimeError};
+use vkxfb::runtime::{ResultTarget, RuntimeError};
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::command_buffers::with;
 use crate::emulation::Emulation;
+use crate::emulation::queries::Queries;
 use crate::registry::vk;
 
 hooks! {
@@ -115,7 +116,6 @@ unsafe extern "system" fn get_query_pool_results(
                 let next = emulation.context().device().fp_v1_0().get_query_pool_results;
                 return next(device, pool, first, count, size, data, stride, flags);
             };
-            let Some(own) = queries.pool() else { return FAILED };
             let data = match size {
                 0 => &mut [],
                 _ => std::slice::from_raw_parts_mut(data.cast::<u8>(), size),
@@ -125,7 +125,7 @@ unsafe extern "system" fn get_query_pool_results(
                 let place = stride.saturating_mul(u64::from(from - first)) as usize;
                 let data = data.get_mut(place..).unwrap_or_default();
                 let result = match is_own {
-                    true => own_results(emulation, own, [from, count], data, stride, flags),
+                    true => own_results(emulation, &queries, [from, count], data, stride, flags),
                     false => {
                         let next = emulation.context().device().fp_v1_0().get_query_pool_results;
                         let (size, data) = (data.len(), data.as_mut_ptr().cast());
@@ -143,30 +143,56 @@ unsafe extern "system" fn get_query_pool_results(
     }
 }
 
-/// Reads the results of a range of queries that the layer emulates. If the flags include `WAIT`,
-/// waits until the results are available or the device is lost.
+/// Reads the results of a range of queries that the layer emulates. If the flags include `WAIT`, waits until the results
+/// are available or the device is lost. A query that nothing ends, for example because it was reset and never begun,
+/// stays unavailable, as if there were no `WAIT`: Vulkan allows to wait forever, but drivers return.
 ///
 /// # Safety
 /// The device is live.
 unsafe fn own_results(
     emulation: &Emulation,
-    queries: &QueryPool,
+    queries: &Queries,
     [first, count]: [u32; 2],
     data: &mut [u8],
     stride: vk::DeviceSize,
     flags: vk::QueryResultFlags,
 ) -> vk::Result {
+    let Some(pool) = queries.pool() else { return FAILED };
+    let end = first.saturating_add(count);
+    let (mut from, mut all, mut has_waited) = (first, vk::Result::SUCCESS, false);
     loop {
-        // SAFETY: the caller's contract.
-        match unsafe { queries.results(first, count, data, stride, flags, WAIT) } {
-            Ok(true) => break vk::Result::SUCCESS,
+        let mut read = |from: u32, count, flags, timeout| {
+            let place = stride.saturating_mul(u64::from(from - first));
+            let place = usize::try_from(place).unwrap_or(usize::MAX);
+            let data = data.get_mut(place..).unwrap_or_default();
+            // SAFETY: the caller's contract.
+            unsafe { pool.results(from, count, data, stride, flags, timeout) }
+        };
+        // Another thread may be about to submit the end of the query, so the first one that nothing ends is waited for,
+        // too. For others this was time enough.
+        let timeout = if has_waited && !queries.ends(from) { Duration::ZERO } else { WAIT };
+        match read(from, end - from, flags, timeout) {
+            Ok(true) => break all,
             Ok(false) => break vk::Result::NOT_READY,
             // The wait timed out. The wait must not be repeated forever on a lost device, on which no query becomes
             // available.
-            Err(RuntimeError::QueryTimeout { .. }) => {
+            Err(RuntimeError::QueryTimeout { query, .. }) => {
                 // SAFETY: the caller's contract.
                 if unsafe { is_lost(emulation.context().device()) } {
                     break vk::Result::ERROR_DEVICE_LOST;
+                }
+                // The results of the queries before it are written.
+                from = query;
+                if !queries.ends(query) {
+                    let flags = flags & !vk::QueryResultFlags::WAIT;
+                    match read(query, 1, flags, Duration::ZERO) {
+                        Ok(true) => {}
+                        _ => all = vk::Result::NOT_READY,
+                    }
+                    (from, has_waited) = (query + 1, true);
+                    if from >= end {
+                        break all;
+                    }
                 }
             }
             Err(error) => {
@@ -215,6 +241,9 @@ unsafe extern "system" fn host_reset_query_pool(
                 && let Err(error) = queries.pool()?.reset_by_host(first, count)
             {
                 tracing::error!("{what}: {error}");
+            }
+            if let Some(queries) = &own {
+                queries.changed(first, count, false);
             }
             if own.is_none_or(|queries| queries.is_shared()) {
                 data.next.reset_query_pool?(device, pool, first, count);

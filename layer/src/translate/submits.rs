@@ -1,5 +1,5 @@
 //! Translates the stage masks of semaphore waits and signals in `vkQueueSubmit` and
-//! `vkQueueSubmit2`.
+//! `vkQueueSubmit2`, and finds their command buffers.
 
 use ash::vk;
 
@@ -55,4 +55,27 @@ pub(crate) unsafe fn submits2<'a>(
             ..*submit
         }
     })
+}
+
+/// Returns the command buffers of a batch of `vkQueueSubmit`.
+///
+/// # Safety
+/// The structure is valid.
+pub(crate) unsafe fn command_buffers(
+    submit: &vk::SubmitInfo<'_>,
+) -> impl Iterator<Item = vk::CommandBuffer> {
+    // SAFETY: the caller's contract.
+    unsafe { slice(submit.p_command_buffers, submit.command_buffer_count) }.iter().copied()
+}
+
+/// Returns the command buffers of a batch of `vkQueueSubmit2`.
+///
+/// # Safety
+/// The structure is valid.
+pub(crate) unsafe fn command_buffers2(
+    submit: &vk::SubmitInfo2<'_>,
+) -> impl Iterator<Item = vk::CommandBuffer> {
+    // SAFETY: the caller's contract.
+    let infos = unsafe { slice(submit.p_command_buffer_infos, submit.command_buffer_info_count) };
+    infos.iter().map(|info| info.command_buffer)
 }

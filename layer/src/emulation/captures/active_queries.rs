@@ -17,7 +17,7 @@ use vkxfb::runtime::{Capture, QueryKind, QueryPool, ResultTarget, RuntimeError};
 use super::collect::Active;
 use super::passes::{ENDS, Pass};
 use super::{Captures, Forward, Hoisted, lock};
-use crate::emulation::queries::Queries;
+use crate::emulation::queries::{Queries, QueryChange};
 
 /// An active query that the layer emulates.
 pub(super) struct ActiveQuery {
@@ -165,11 +165,15 @@ impl Captures {
         let Some(pool) = queries.pool() else { return };
         let place = self.queries.iter().position(|active| active.is(queries, query));
         let active = place.map(|place| self.queries.remove(place));
+        let count = active.as_ref().map_or(1, |active| active.count);
         // SAFETY: the caller's contract.
         let result = unsafe { self.end_query_of(pool, query, active) };
-        if let Err(error) = result {
-            let drawn = self.drawn();
-            self.lose(ENDS, drawn, error);
+        match result {
+            Ok(()) => self.change_queries(queries, query, count, true),
+            Err(error) => {
+                let drawn = self.drawn();
+                self.lose(ENDS, drawn, error);
+            }
         }
         self.end_counting();
         if !self.is_inside() {
@@ -224,6 +228,19 @@ impl Captures {
         self.hoisted.try_push(Hoisted::Ends(capture))
     }
 
+    /// Adds a command that ends or resets queries to the list of such commands.
+    fn change_queries(&mut self, queries: &Arc<Queries>, first: u32, count: u32, ends: bool) {
+        let change = QueryChange { queries: Arc::downgrade(queries), first, count, ends };
+        if let Err(error) = self.query_changes.try_push(change) {
+            self.refuse("a list of queries", error);
+        }
+    }
+
+    /// Notes that the command buffer is submitted: for its queries, which commands are the last.
+    pub(crate) fn submitted(&self) {
+        self.query_changes.iter().for_each(QueryChange::submitted);
+    }
+
     /// `vkCmdResetQueryPool`
     ///
     /// # Safety
@@ -244,6 +261,7 @@ impl Captures {
                 next(cmd, pool, first, count);
             }
             let Some(queries) = own else { return };
+            self.change_queries(&queries, first, count, false);
             let Some(queries) = queries.pool() else { return };
             self.record_outside("vkCmdResetQueryPool", cmd, |ctx, _, _| {
                 queries.reset(ctx, cmd, first, count)

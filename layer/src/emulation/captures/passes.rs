@@ -8,7 +8,7 @@ use vkxfb::internal::{DescriptorState, TryPush};
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
 use super::collect::{A_BYTE_COUNT, A_CAPTURE};
-use super::{Captures, Hoisted, ReadFrom, lock};
+use super::{Captures, Executed, Hoisted, ReadFrom, lock};
 use crate::emulation::descriptor_buffers;
 use crate::emulation::losses::Drawn;
 use crate::emulation::pipelines::PipelineError;
@@ -328,6 +328,8 @@ impl Captures {
                 _ => None,
             });
             self.lose(A_CAPTURE, drawn.unwrap_or_default(), PipelineError::SuspendedElsewhere);
+            // Nobody must wait for ends of queries that are not recorded.
+            self.query_changes.retain(|change| !change.ends);
             self.forget();
         }
         // SAFETY: the caller's contract.
@@ -539,13 +541,18 @@ impl Captures {
         }
     }
 
-    /// This command buffer is about to execute secondary command buffers: adds their hoisted captures and computations
-    /// of draw arguments to its own.
+    /// This command buffer is about to execute a secondary command buffer: adds its hoisted captures and computations of
+    /// draw arguments, and its changes of queries, to its own.
     ///
     /// # Safety
     /// The buffers and other objects that the captures use are valid.
-    pub(crate) unsafe fn execute(&mut self, hoisted: Result<Vec<Hoisted>, RuntimeError>) {
-        let hoisted = match hoisted {
+    pub(crate) unsafe fn execute(&mut self, executed: Result<Executed, RuntimeError>) {
+        let added = executed.and_then(|executed| {
+            self.query_changes.try_room(executed.query_changes.len())?;
+            self.query_changes.extend(executed.query_changes);
+            Ok(executed.hoisted)
+        });
+        let hoisted = match added {
             Ok(hoisted) => hoisted,
             Err(error) => return self.refuse("vkCmdExecuteCommands", error),
         };
@@ -601,15 +608,17 @@ impl Captures {
         Ok(added?)
     }
 
-    /// Returns the captures and computations that a secondary command buffer cannot record itself. They are recorded by
-    /// the command buffers that execute the secondary command buffer.
+    /// Returns the captures and computations that a secondary command buffer cannot record itself, because the command
+    /// buffers that execute it record them, and its changes of queries.
     ///
     /// # Errors
     /// [`RuntimeError::HostMemory`]
-    pub(crate) fn hoisted(&self) -> Result<Vec<Hoisted>, RuntimeError> {
-        let mut all = Vec::new();
-        all.try_room(self.hoisted.len())?;
-        all.extend_from_slice(&self.hoisted);
-        Ok(all)
+    pub(crate) fn executed(&self) -> Result<Executed, RuntimeError> {
+        let mut executed = Executed::default();
+        executed.hoisted.try_room(self.hoisted.len())?;
+        executed.hoisted.extend_from_slice(&self.hoisted);
+        executed.query_changes.try_room(self.query_changes.len())?;
+        executed.query_changes.extend_from_slice(&self.query_changes);
+        Ok(executed)
     }
 }
