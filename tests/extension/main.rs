@@ -27,6 +27,7 @@ mod push_descriptors;
 mod restart_index;
 mod resubmitted;
 mod shader_objects;
+mod statistics;
 mod suspended_rendering;
 mod tessellation;
 mod unaligned_attributes;

@@ -68,6 +68,8 @@ pub(crate) struct Objects {
     /// Whether a pipeline or shader object was ever created that stores to memory and may run both
     /// for a capture and for the draw itself.
     side_effects: AtomicBool,
+    /// Whether a query pool was ever created that counts the invocations of compute shaders.
+    counts_compute: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     /// The layout without bindings for sets in descriptor buffers. `None` until a pipeline needs this layout.
     empty_of_buffers: Mutex<Option<Arc<SetLayout>>>,
@@ -160,6 +162,17 @@ impl Objects {
                 entry_point,
                 "a shader that is captured uses the results of atomic operations: what a pipeline \
                  with it captures may differ from what it draws"
+            );
+        }
+    }
+
+    /// Notes the statistics that a query pool of the program counts, and logs a warning about those that captures add to.
+    pub(crate) fn count_statistics(&self, statistics: vk::QueryPipelineStatisticFlags) {
+        let compute = vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS;
+        if statistics.contains(compute) && !self.counts_compute.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "a query of compute shader invocations also counts those of captures, where it is \
+                 active around their render pass"
             );
         }
     }

@@ -518,6 +518,9 @@ unsafe extern "system" fn create_query_pool(
             let next = emulation.context().device().fp_v1_0().create_query_pool;
             let is_own = |kind: &QueryKind| emulation.has_queries(*kind);
             let Some(kind) = kind_of((*info).query_type).filter(is_own) else {
+                if (*info).query_type == vk::QueryType::PIPELINE_STATISTICS {
+                    emulation.objects().count_statistics((*info).pipeline_statistics);
+                }
                 return next(device, info, allocator, pool);
             };
             let count = (*info).query_count;
