@@ -109,7 +109,7 @@ extern "C" {
 /**
  * Vertex buffers may be bound with offsets or strides with which attributes are not aligned to their
  * components or packed words. Without this bit they may only if `pVertexInputState` itself describes
- * attributes so. Shaders load what may not be aligned by bytes, which takes up to twice as many loads.
+ * attributes so. Shaders load what may not be aligned by bytes, which takes up to two loads for each dword.
  */
 #define VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES 1
 

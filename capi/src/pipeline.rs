@@ -111,7 +111,7 @@ pub struct VkxfbPipelineCreateInfo<'a> {
 
 /// Vertex buffers may be bound with offsets or strides with which attributes are not aligned to their
 /// components or packed words. Without this bit they may only if `pVertexInputState` itself describes
-/// attributes so. Shaders load what may not be aligned by bytes, which takes up to twice as many loads.
+/// attributes so. Shaders load what may not be aligned by bytes, which takes up to two loads for each dword.
 pub const VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES: u64 = 1;
 
 extensible! {

@@ -311,9 +311,8 @@ impl VertexFormat {
     /// The numeric class of the values that the format decodes to.
     ///
     /// Vulkan requires that the shader's input has it (VUID-VkGraphicsPipelineCreateInfo-Input-08733). Programs do not
-    /// always obey, since drivers do not check it, and Direct3D defines what happens: an input of another class gets the
-    /// same bits. So do captures, and missing components are those of the format, as [Vertex Input
-    /// Extraction](https://docs.vulkan.org/spec/latest/chapters/fxvertex.html#fxvertex-input-extraction) says.
+    /// always obey, since drivers do not check it. What such an input gets is the implementation's matter: captures give it
+    /// the same bits, and the missing components of the format, as lavapipe does.
     #[doc(hidden)]
     pub const fn class(self) -> NumericClass {
         match self.numeric() {

@@ -158,48 +158,83 @@ const LOGGED: &str = "captures are recorded after their pass";
 /// of a buffer.
 const FRAME: u32 = 16;
 
+/// Captures a frame, with a buffer beside it whose memory other buffers may share if `has_aliases`.
+fn capture_frame(has_aliases: bool) {
+    let machine = Machine::open(vk::BufferUsageFlags::empty());
+    let info = vk::QueryPoolCreateInfo::default()
+        .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
+        .query_count(FRAME);
+    let (device, flags) = (&machine.device.raw, vk::QueryControlFlags::empty());
+    let mut external = vk::ExternalMemoryBufferCreateInfo::default();
+    if has_aliases {
+        external.handle_types = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+    }
+    let shared = vk::BufferCreateInfo::default()
+        .size(SIZE)
+        .usage(vk::BufferUsageFlags::TRANSFER_SRC)
+        .push_next(&mut external);
+    // SAFETY: the device is live.
+    let (pool, shared) = unsafe {
+        let pool = device.create_query_pool(&info, None).unwrap();
+        (pool, device.create_buffer(&shared, None).unwrap())
+    };
+    let counted = |cmd| {
+        for number in 0..FRAME {
+            let at = u64::from(number);
+            // SAFETY: a pass is being recorded, in which the pipeline is bound.
+            unsafe {
+                device.cmd_begin_query(cmd, pool, number, flags);
+                machine.capture_part(cmd, at * SIZE / u64::from(FRAME), at * 4);
+                device.cmd_end_query(cmd, pool, number);
+            }
+        }
+    };
+    // SAFETY: the command buffer is being recorded, outside of a pass.
+    let reset = |cmd| unsafe { device.cmd_reset_query_pool(cmd, pool, 0, FRAME) };
+    machine.run_in_pass(&[], reset, counted);
+    let mut found = [[0_u64; 2]; FRAME as usize];
+    let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+    // SAFETY: the submission has ended.
+    unsafe { device.get_query_pool_results(pool, 0, &mut found, flags) }.unwrap();
+    assert_eq!(found, [[1, 1]; FRAME as usize]);
+    // SAFETY: as above.
+    unsafe {
+        device.destroy_query_pool(pool, None);
+        device.destroy_buffer(shared, None);
+    }
+    let messages = machine.device.take_messages();
+    assert!(messages.is_empty(), "{messages:#?}");
+    machine.close();
+}
+
+/// Runs a test that calls [`capture_frame`] on the layer. Returns the line of its log that has [`LOGGED`].
+fn logged_of_frame(test: fn()) -> Option<String> {
+    let variables = [("VKXFB_LOG", "vkxfb_layer::emulation=trace,vkxfb_layer::device=info")];
+    let said = common::layer::run_on_it(test, &variables)?;
+    let logged: Vec<&str> = said.lines().filter(|line| line.contains(LOGGED)).collect();
+    assert_eq!(logged.len(), 1, "{said}");
+    Some(logged[0].to_owned())
+}
+
 #[test]
 fn captures_of_a_frame_are_apart() {
     if common::layer::is_there() {
-        let machine = Machine::open(vk::BufferUsageFlags::empty());
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
-            .query_count(FRAME);
-        let (device, flags) = (&machine.device.raw, vk::QueryControlFlags::empty());
-        // SAFETY: the device is live.
-        let pool = unsafe { device.create_query_pool(&info, None) }.unwrap();
-        let counted = |cmd| {
-            for number in 0..FRAME {
-                let at = u64::from(number);
-                // SAFETY: a pass is being recorded, in which the pipeline is bound.
-                unsafe {
-                    device.cmd_begin_query(cmd, pool, number, flags);
-                    machine.capture_part(cmd, at * SIZE / u64::from(FRAME), at * 4);
-                    device.cmd_end_query(cmd, pool, number);
-                }
-            }
-        };
-        // SAFETY: the command buffer is being recorded, outside of a pass.
-        let reset = |cmd| unsafe { device.cmd_reset_query_pool(cmd, pool, 0, FRAME) };
-        machine.run_in_pass(&[], reset, counted);
-        let mut found = [[0_u64; 2]; FRAME as usize];
-        let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        // SAFETY: the submission has ended.
-        unsafe { device.get_query_pool_results(pool, 0, &mut found, flags) }.unwrap();
-        assert_eq!(found, [[1, 1]; FRAME as usize]);
-        // SAFETY: as above.
-        unsafe { device.destroy_query_pool(pool, None) };
-        let messages = machine.device.take_messages();
-        assert!(messages.is_empty(), "{messages:#?}");
-        return machine.close();
+        return capture_frame(false);
     }
-    let variables = [("VKXFB_LOG", "vkxfb_layer::emulation=trace,vkxfb_layer::device=info")];
-    let test = captures_of_a_frame_are_apart;
-    let Some(said) = common::layer::run_on_it(test, &variables) else { return };
-    let logged: Vec<&str> = said.lines().filter(|line| line.contains(LOGGED)).collect();
+    let Some(logged) = logged_of_frame(captures_of_a_frame_are_apart) else { return };
     // The captures are recorded together. The queries end together after them, between two barriers.
-    let expected = "captures=2 barriers=3";
-    assert!(logged.len() == 1 && logged[0].contains(expected), "{logged:?}");
+    assert!(logged.contains("captures=2 barriers=3"), "{logged}");
+}
+
+/// Memory with several addresses looks like several memories.
+#[test]
+fn captures_of_a_frame_wait_where_buffers_may_alias() {
+    if common::layer::is_there() {
+        return capture_frame(true);
+    }
+    let test = captures_of_a_frame_wait_where_buffers_may_alias;
+    let Some(logged) = logged_of_frame(test) else { return };
+    assert!(logged.contains("captures=17"), "{logged}");
 }
 
 #[test]

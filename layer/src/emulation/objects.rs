@@ -70,6 +70,8 @@ pub(crate) struct Objects {
     side_effects: AtomicBool,
     /// Whether a query pool was ever created that counts the invocations of compute shaders.
     counts_compute: AtomicBool,
+    /// Whether a buffer was ever created whose memory may have another device address in another buffer.
+    has_aliases: AtomicBool,
     pub(crate) set_layouts: Table<vk::DescriptorSetLayout, Arc<SetLayout>>,
     /// The layout without bindings for sets in descriptor buffers. `None` until a pipeline needs this layout.
     empty_of_buffers: Mutex<Option<Arc<SetLayout>>>,
@@ -102,6 +104,9 @@ pub(crate) struct Buffer {
     pub(crate) is_indirect: bool,
     /// Whether the buffer has a device address, for the program or for captures.
     pub(crate) has_address: bool,
+    /// Whether the buffer's memory may have another device address in another buffer: the buffer is sparse and aliased, or
+    /// its memory is external, and may be imported more than once. Other buffers have the addresses of their memory.
+    pub(crate) may_alias: bool,
 }
 
 /// The key in `set_layouts` of the empty layout, which stands for sets that are unknown or not
@@ -120,6 +125,9 @@ impl Objects {
     pub(crate) fn buffer_created(&self, handle: vk::Buffer, buffer: Buffer) {
         if buffer.is_indirect {
             self.indirect_buffers.fetch_add(1, Ordering::Relaxed);
+        }
+        if buffer.may_alias {
+            self.has_aliases.store(true, Ordering::Relaxed);
         }
         self.forget_indirect(self.buffers.insert(handle, buffer));
     }
@@ -183,6 +191,12 @@ impl Objects {
     /// passes cannot contain the command while no such buffer exists.
     pub(crate) fn has_indirect_buffers(&self) -> bool {
         self.indirect_buffers.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether captures may access the same memory by different addresses. If so, the addresses do not tell for which
+    /// earlier captures a capture must wait.
+    pub(crate) fn has_aliases(&self) -> bool {
+        self.has_aliases.load(Ordering::Relaxed)
     }
 
     /// Whether a shader that stores to memory may run both for a capture and for the draw itself.

@@ -96,6 +96,7 @@ creates! {
                 size: info.size,
                 is_indirect: usage.contains(vk::BufferUsageFlags::INDIRECT_BUFFER),
                 has_address: below.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
+                may_alias: may_alias(info),
             };
             let created = move |created| {
                 if let Some(emulation) = &device.emulation {
@@ -155,6 +156,17 @@ unsafe extern "system" fn bind_buffer_memory2(
             Some(result)
         })
     }
+}
+
+/// Whether the memory of a buffer may have another device address in another buffer.
+///
+/// # Safety
+/// The structure is valid.
+unsafe fn may_alias(info: &vk::BufferCreateInfo<'_>) -> bool {
+    // SAFETY: the caller's contract.
+    let external = unsafe { all_of::<vk::ExternalMemoryBufferCreateInfo<'_>>(info.p_next).next() };
+    info.flags.contains(vk::BufferCreateFlags::SPARSE_ALIASED)
+        || external.is_some_and(|external| !external.handle_types.is_empty())
 }
 
 /// Whether a bind of `vkBindBufferMemory2`, which returned `result`, succeeded. A bind has a result

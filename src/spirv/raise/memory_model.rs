@@ -20,8 +20,15 @@ const SHARED: [StorageClass; 3] =
     [StorageClass::StorageBuffer, StorageClass::Uniform, StorageClass::PhysicalStorageBuffer];
 
 /// Gives a module with the memory model `Simple` or `GLSL450` the model `Vulkan`, without the extension that declares it
-/// before SPIR-V 1.5.
+/// before SPIR-V 1.5. Does nothing if variables are coherent or volatile and there are untyped pointers, of whose accesses
+/// nothing is known here.
 pub(super) fn raise_to_vulkan(module: &mut Module) {
+    let [coherent, volatile] = [Decoration::Coherent, Decoration::Volatile]
+        .map(|decoration| module.section(Section::Annotations).any(|i| decorates(i, decoration)));
+    let is_untyped = |i: Instruction<'_>| i.operand(0) == Capability::UntypedPointersKHR as u32;
+    if (coherent || volatile) && module.section(Section::Capabilities).any(is_untyped) {
+        return;
+    }
     module.edit(Section::MemoryModel, |_, operands| {
         if let [_, model] = operands {
             *model = MemoryModel::Vulkan as u32;
@@ -29,11 +36,8 @@ pub(super) fn raise_to_vulkan(module: &mut Module) {
     });
     module.add_capability(Capability::VulkanMemoryModel);
 
-    let [coherent, volatile] = [Decoration::Coherent, Decoration::Volatile].map(|decoration| {
-        let has = |i: Instruction<'_>| decorates(i, decoration);
-        let found = module.section(Section::Annotations).any(has);
-        module.retain(Section::Annotations, |i| !has(i));
-        found
+    module.retain(Section::Annotations, |i| {
+        !decorates(i, Decoration::Coherent) && !decorates(i, Decoration::Volatile)
     });
     replace_scopes(module, volatile);
     if coherent || volatile {
@@ -72,14 +76,17 @@ fn replace_scopes(module: &mut Module, is_volatile: bool) {
     let mut builder = Builder::new(module);
     let constants: FxHashMap<u32, Id> =
         values.into_iter().map(|value| (value, builder.constant(value))).collect();
+    if constants.is_empty() {
+        return;
+    }
     module.replace(Section::Functions, |i| {
-        let mut words = i.words().to_vec();
+        let mut replaced = None;
         for (at, kind) in order_operands(i) {
             if let Some(id) = new_value(i, at, kind).and_then(|value| constants.get(&value)) {
-                words[at + 1] = id.0;
+                replaced.get_or_insert_with(|| i.words().to_vec())[at + 1] = id.0;
             }
         }
-        (words != i.words()).then_some(words)
+        replaced
     });
 }
 

@@ -157,6 +157,7 @@ impl Captures {
             && self.queries.is_empty()
             && self.emulation.context().has_addresses()
             && !self.emulation.objects().repeats_side_effects()
+            && !self.emulation.objects().has_aliases()
     }
 
     /// Notes that the program records a barrier [for captures](crate::translate::barriers::Dependency::is_for_captures).
@@ -338,9 +339,13 @@ impl Captures {
     }
 
     /// Whether a barrier must be recorded before each capture of a pass: the render pass orders captures after other
-    /// captures, or shaders store to memory, so the layer does not know for which earlier captures a capture must wait.
+    /// captures, or shaders store to memory, or buffers alias, so the layer does not know for which earlier captures a
+    /// capture must wait.
     pub(super) fn orders_captures(&self, pass: &Pass) -> bool {
-        pass.barriers.captures_wait_for_captures || self.emulation.objects().repeats_side_effects()
+        let objects = self.emulation.objects();
+        pass.barriers.captures_wait_for_captures
+            || objects.repeats_side_effects()
+            || objects.has_aliases()
     }
 
     /// Records the captures and computations in the list `hoisted`, unless recording has failed, and clears the list.
