@@ -31,6 +31,7 @@ use vkxfb_probe::report::Outcome;
 use vkxfb_probe::subject::has_later_point_size;
 
 use self::attributes::{Choices, Files};
+use self::compare::Compared;
 use self::device::Job;
 use self::drawn::DrawArguments;
 use self::mesh::Mesh;
@@ -171,15 +172,11 @@ position is captured, the first output of three or four floats is taken for
 one, which is said. In PLY a colour from 0 to 1 becomes bytes (red green blue
 alpha), as other programs read it. Normals also shade a PNG smoothly.
 
-Exit status: 0 captured; 1 the driver captured something else (--compare),
-which after tessellation may be right: in what order a patch's primitives are
-captured, and along which diagonals its inner quads are divided, is left to
-the driver (src/guide/limits.md#tessellation); 2 something kept it from
-running, or the validation layer objected.";
-
-/// A remark that is printed below a difference between captures of tessellation with the same number of primitives.
-const ORDER_IS_FREE: &str = "this may be right: Vulkan leaves it to the driver in which order it captures the primitives \
-    of a patch, and how it divides the inner quads; see src/guide/limits.md#tessellation";
+Exit status: 0 captured; 1 the driver captured something else (--compare); 2
+something kept it from running, or the validation layer objected. After
+tessellation, primitives are compared as sets, with a tolerance for floats: in
+what order a patch's primitives are captured, how its points are connected,
+and the last bits are left to the driver (src/guide/limits.md#tessellation).";
 
 impl Arguments {
     /// Checks the arguments, as far as that is possible without reading files.
@@ -392,20 +389,23 @@ fn capture(
         None => super::show(&text)?,
     }
     let mut outcome = Outcome::AllRight;
-    let native_written = native.as_ref().map_or(0, |native| native.primitives_written);
-    match native.map(|native| compare::difference(plan, &taken, &native, per_primitive)) {
-        Some(Some(difference)) => {
+    let compare = if is_tessellated { compare::of_patches } else { compare::in_order };
+    let records = records.vertices;
+    match native.map(|native| compare(plan, &taken, &native, per_primitive)) {
+        Some(Compared::Different(difference)) => {
             super::complain("the driver captured something else:", difference);
-            if is_tessellated && taken.primitives_written == native_written {
-                super::remark(ORDER_IS_FREE);
-            }
             outcome = Outcome::Mismatches;
         }
         // The result of the comparison goes to standard error, because other programs may read the
         // captured vertices from standard output.
-        Some(None) => {
-            let records = records.vertices;
+        Some(Compared::Equal) => {
             super::remark(format_args!("equal to the driver's own capture, {records} records"));
+        }
+        Some(Compared::AsSets(how)) => {
+            super::remark(format_args!(
+                "equal to the driver's own capture, {records} records, {how}; see \
+                 src/guide/limits.md#tessellation"
+            ));
         }
         None => {}
     }

@@ -1,17 +1,35 @@
 //! Compares a capture on another backend with the driver's own capture.
 
+mod sets;
+
 use super::device::Taken;
 use super::plan::Plan;
 use super::records::Number;
 
+pub(super) use self::sets::of_patches;
+
+/// The result of a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Compared {
+    /// All bytes are equal.
+    Equal,
+    /// The same primitives were captured in an order that the driver may choose, with the differences that the text names.
+    AsSets(String),
+    /// The captures differ: a description of the first difference.
+    Different(String),
+}
+
+/// Compares the capture `taken` with the driver's own capture `native`, byte by byte.
+pub(super) fn in_order(plan: &Plan, taken: &Taken, native: &Taken, per_primitive: u32) -> Compared {
+    match difference(plan, taken, native, per_primitive) {
+        Some(difference) => Compared::Different(difference),
+        None => Compared::Equal,
+    }
+}
+
 /// Describes the first difference between the capture `taken` and the driver's own capture `native`. `None` if they are
 /// equal.
-pub(super) fn difference(
-    plan: &Plan,
-    taken: &Taken,
-    native: &Taken,
-    per_primitive: u32,
-) -> Option<String> {
+fn difference(plan: &Plan, taken: &Taken, native: &Taken, per_primitive: u32) -> Option<String> {
     let (ours, theirs) = (taken.primitives_written, native.primitives_written);
     if ours != theirs {
         return Some(format!("{theirs} primitives, not {ours}"));
@@ -80,7 +98,7 @@ mod tests {
             primitives_needed: 1,
         };
         let (one, other) = (taken(0x7fc0_0000), taken(0x7fc0_0001));
-        assert_eq!(difference(&plan, &one, &one, 1), None);
+        assert_eq!(in_order(&plan, &one, &one, 1), Compared::Equal);
         let found = difference(&plan, &one, &other, 1).unwrap();
         assert!(found.ends_with("depth is 0x7fc00001 and not 0x7fc00000"), "{found}");
     }

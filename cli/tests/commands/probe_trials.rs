@@ -210,6 +210,25 @@ fn a_winding_can_be_made_wrong() {
     assert!(page.contains("<title>triangle-strip, expected and captured</title>"), "{page}");
 }
 
+/// In patches, too: the vertices of a patch are told apart.
+#[test]
+fn a_winding_in_a_patch_can_be_made_wrong() {
+    let files = Shaders::new();
+    let page = files.path("page.html");
+    let shader = ["--shader", "identify", "--geometry", "patches_to_triangles"];
+    let output = ["--device", "0", "--backend", "compute", "--html", page.to_str().unwrap()];
+    let mut wrong = command(&[&["probe"], &shader[..], &output].concat());
+    wrong.env("VKXFB_INJECT_FAULT", "wrong:patch-list:any");
+    let ran = Ran::new(wrong.output().unwrap()).exits(1);
+    let told = "patch-list into tessellation: flipped winding on compute, for";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
+    let page = std::fs::read_to_string(page).unwrap();
+    for title in ["expected and captured", "captured, compute"] {
+        let title = format!("<title>patch-list into tessellation, {title}</title>");
+        assert!(page.contains(&title), "{title}: {page}");
+    }
+}
+
 #[test]
 fn what_arguments_take_is_said() {
     for (option, value, says) in [
