@@ -1,11 +1,11 @@
-//! The vertices and primitives that a geometry shader emits to one vertex stream, in the order in
-//! which they should be captured.
+//! The vertices and primitives that a geometry shader emits to one vertex stream, or into which tessellation shaders
+//! divide patches, in the order in which they should be captured.
 
 #![forbid(unsafe_code)]
 
 use vkxfb::capture::MAX_XFB_BUFFERS;
 
-use crate::diagnose::Sequence;
+use crate::diagnose::{Patch, Sequence};
 
 /// The vertices and primitives that a geometry shader emits to one vertex stream in a draw.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Emission {
     /// For each capture buffer, the records of all emitted vertices of all instances, in the form
     /// of [`Expectation::records`](crate::diagnose::Expectation::records).
     pub records: [Vec<u8>; MAX_XFB_BUFFERS],
+    /// The patches of an instance, if the device chooses the order of the primitives of each patch. Empty otherwise.
+    pub patches: Vec<Patch>,
 }
 
 impl Emission {
@@ -40,6 +42,7 @@ impl Emission {
             vertices: (0..vertex_count).collect(),
             instance_count: 1,
             records,
+            patches: Vec::new(),
         }
     }
 
@@ -49,6 +52,7 @@ impl Emission {
             vertices_per_primitive: self.vertices_per_primitive,
             vertex_count: self.vertex_count,
             vertices: &self.vertices,
+            patches: &self.patches,
         }
     }
 

@@ -468,15 +468,13 @@ impl ProbeReport {
     /// Whether a picture needs the capture of this case. A picture needs it if the case has the [vertex count for
     /// pictures](super::picture::vertex_count), and the report has neither a capture of another case in the same row on
     /// this backend nor a capture of this case with the same `stream`. `stream` is `None` if the shader emits to only
-    /// one vertex stream. Tessellation shaders have no pictures, because those of the probe write the same record for
-    /// all vertices of a patch.
+    /// one vertex stream.
     pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
         let is_alike = |t: &Trace| {
             (t.backend, t.case.row()) == (backend, case.row())
                 && (t.case != *case || t.stream == stream)
         };
-        case.stage != CapturedStage::Tessellation
-            && case.vertex_count == super::picture::vertex_count(case.topology)
+        case.vertex_count == super::picture::vertex_count(case.topology)
             && !self.traces.iter().any(is_alike)
     }
 

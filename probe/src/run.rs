@@ -18,6 +18,8 @@ mod pipelines;
 mod reference;
 mod speed;
 mod supported;
+#[cfg(test)]
+mod tests;
 mod trials;
 
 use std::collections::VecDeque;

@@ -24,7 +24,7 @@ use vkxfb::topology::ProvokingVertex;
 #[derive(Debug, Clone, Serialize)]
 pub struct Check {
     /// The topology of the capture. For a geometry shader, `emitted` and the topology of a draw that has the same
-    /// primitives as its strips.
+    /// primitives as its strips; for tessellation shaders, `patches divided into` and the kind of primitives.
     pub topology: String,
     /// The provoking vertex of the capture.
     pub provoking: String,
@@ -195,7 +195,7 @@ const INJECTIONS: &[Injection] = &[
 type Diagnosis = fn(&Expectation<'_>, &[CapturedBuffer<'_>]) -> Result<Verdict, String>;
 
 /// Puts every fault into a capture of each topology with each provoking vertex, and into captures
-/// of geometry shaders.
+/// of geometry and tessellation shaders.
 pub fn run() -> Vec<Check> {
     run_with(|e, c| diagnose(e, c).map_err(|error| error.to_string()))
 }
@@ -242,6 +242,9 @@ fn check(source: Source, injection: &Injection, diagnosis: Diagnosis) -> Check {
     let (topology, provoking) = match source {
         Source::Draw(topology, provoking) => (topology.to_string(), provoking),
         Source::Emitted(strip) => (format!("emitted {strip}"), ProvokingVertex::First),
+        Source::Divided(output) => {
+            (format!("patches divided into {}", output.name()), ProvokingVertex::First)
+        }
     };
     Check {
         topology,

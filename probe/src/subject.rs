@@ -275,6 +275,12 @@ impl Subject {
         })
     }
 
+    /// Replaces an execution mode of the geometry shader or evaluation shader. What is expected of it stays the same.
+    #[cfg(test)]
+    pub(crate) fn replace_mode(&mut self, from: spirv::ExecutionMode, to: spirv::ExecutionMode) {
+        self.geometry.as_mut().unwrap().stage.replace_mode(from, to);
+    }
+
     /// Lowers the shaders for a backend. Only the compute backend uses `target`.
     ///
     /// # Errors

@@ -3,16 +3,17 @@
 // Captures to two buffers with the strides and offsets of emit.glsl. Buffer 0, stride 24:
 //
 //   offset 0   gap
-//   offset 4   uvec4  (VertexIndex of the first control point, PrimitiveId, PatchVertices, VertexIndex of the second)
+//   offset 4   uvec4  (VertexIndex of the first control point, PrimitiveId, place, VertexIndex of the second)
 //   offset 20  gap
 //
 // Buffer 1, stride 12:
 //
-//   offset 0   uvec2  (InstanceIndex, mix32(tag ^ PrimitiveId << 8 ^ PatchVertices << 4 ^ VertexIndex of the second))
+//   offset 0   uvec2  (InstanceIndex, mix32(mix32(place) ^ tag ^ PrimitiveId << 8 ^ PatchVertices << 4 ^ VertexIndex of
+//                     the second))
 //   offset 8   gap
 //
-// All vertices of a patch have the same record, because the order of the primitives in a patch is the driver's
-// choice.
+// place is TessCoord in units of 1/1536, eleven bits for each coordinate. Tessellators differ in the last bits of
+// TessCoord. The levels are whole numbers up to 4, so all points are far enough from where the rounding changes.
 //
 // probe/src/shaders/geometry/patches.rs implements the same formulas in Rust.
 
@@ -32,8 +33,10 @@ uint mix32(uint x) {
 void main() {
     uint primitive = uint(gl_PrimitiveID);
     uint points = uint(gl_PatchVerticesIn);
+    uvec3 units = uvec3(gl_TessCoord * 1536.0 + 0.5);
+    uint place = units.x | units.y << 11 | units.z << 22;
     uvec4 taken = passed[0];
     uint other = passed[1].x;
-    emitted = uvec4(taken.x, primitive, points, other);
-    checked = uvec2(taken.y, mix32(taken.z ^ primitive << 8 ^ points << 4 ^ other));
+    emitted = uvec4(taken.x, primitive, place, other);
+    checked = uvec2(taken.y, mix32(mix32(place) ^ taken.z ^ primitive << 8 ^ points << 4 ^ other));
 }

@@ -183,6 +183,11 @@ impl<'a> Capture<'a> {
         }
     }
 
+    /// Returns the vertex whose outputs a record contains in all buffers. `None` if there is none.
+    pub fn vertex(&self, record: u64) -> Option<VertexRef> {
+        self.find(&self.buffers, &self.by_content, record, None)
+    }
+
     /// Returns the number of a buffer, and what a record contains in that buffer: `None` if its bytes are the outputs
     /// of no vertex, `Some(None)` if nothing was written (they are still the sentinels from before the capture), and
     /// otherwise the vertex whose outputs they are. If several vertices have the same outputs, prefers the ones in

@@ -12,12 +12,14 @@
 //! the submission that had no effect ([`missing_step`]). Then it determines which vertices the records contain, and
 //! names the difference between the expected and the captured vertices: see [`Fault`]. It reports the fault of the
 //! first primitive that differs. But if memory was written that the draw must not write ([`Fault::Overrun`]), it
-//! reports that fault instead.
+//! reports that fault instead. Where the device chooses the order of primitives ([`Sequence::Emitted`]), it first finds out
+//! which order that is.
 
 #![forbid(unsafe_code)]
 
 mod decode;
 mod faults;
+mod patches;
 mod primitives;
 mod sequence;
 mod spans;
@@ -30,6 +32,7 @@ mod tests;
 use std::ops::Range;
 
 pub use faults::{Fault, Mismatch, PrimitiveDiff, Slot, Verdict, VertexRef};
+pub use patches::Patch;
 pub use sequence::Sequence;
 pub use steps::missing_step;
 pub use streams::verdict_of_streams;
@@ -158,6 +161,8 @@ pub fn diagnose(
     expectation: &Expectation<'_>,
     captured: &[CapturedBuffer<'_>],
 ) -> Result<Verdict, DiagnoseError> {
+    let chosen = chosen(expectation, captured)?;
+    let expectation = &expectation.in_order(chosen.as_deref());
     let capture = decode::Capture::new(expectation, captured)?;
     if capture.is_right() {
         return Ok(Verdict::Match);
@@ -181,9 +186,40 @@ pub fn trace(
     instance: u32,
     limit: usize,
 ) -> Result<Vec<PrimitiveDiff>, DiagnoseError> {
+    let chosen = chosen(expectation, captured)?;
+    let expectation = &expectation.in_order(chosen.as_deref());
     let capture = decode::Capture::new(expectation, captured)?;
     let first = u64::from(instance) * capture.primitives_per_instance() + first_primitive;
     let mut traced = primitives::excerpt(&capture, first, limit);
     traced.retain(|diff| diff.instance == instance);
     Ok(traced)
+}
+
+/// Returns the vertices of the primitives of an instance in the order that the device has [chosen](patches::chosen).
+/// `None` if the device has no choice.
+fn chosen(
+    expectation: &Expectation<'_>,
+    captured: &[CapturedBuffer<'_>],
+) -> Result<Option<Vec<u32>>, DiagnoseError> {
+    match expectation.sequence {
+        Sequence::Emitted { vertices, patches, .. } if !patches.is_empty() => {
+            let capture = decode::Capture::new(expectation, captured)?;
+            Ok(Some(patches::chosen(&capture, vertices, patches)))
+        }
+        Sequence::Emitted { .. } | Sequence::Assembled { .. } => Ok(None),
+    }
+}
+
+impl<'a> Expectation<'a> {
+    /// Returns the expectation with the primitives of each instance in this order, if there is one.
+    const fn in_order<'b>(&self, order: Option<&'b [u32]>) -> Expectation<'b>
+    where
+        'a: 'b,
+    {
+        let mut ordered = *self;
+        if let (Sequence::Emitted { vertices, .. }, Some(order)) = (&mut ordered.sequence, order) {
+            *vertices = order;
+        }
+        ordered
+    }
 }

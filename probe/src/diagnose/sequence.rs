@@ -2,6 +2,8 @@
 
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
+use super::Patch;
+
 /// The primitives of one instance of a draw.
 #[derive(Debug, Clone, Copy)]
 pub enum Sequence<'a> {
@@ -14,8 +16,8 @@ pub enum Sequence<'a> {
         /// The number of vertices of the instance. In an indexed draw, the number of indices.
         vertex_count: u32,
     },
-    /// The primitives that a geometry shader emits to one vertex stream. They are separate primitives, even if the
-    /// shader emits strips.
+    /// The primitives that a geometry shader emits to one vertex stream, or into which patches are divided. They are
+    /// separate primitives, even if the shader emits strips.
     Emitted {
         /// The number of vertices of each primitive: 1, 2 or 3.
         vertices_per_primitive: u32,
@@ -25,6 +27,9 @@ pub enum Sequence<'a> {
         /// The vertices of each primitive, as numbers below `vertex_count`, one primitive after the
         /// other.
         vertices: &'a [u32],
+        /// The patches that were divided into these primitives, if the device chooses the order of the primitives of
+        /// each patch. Empty if the order is the one of `vertices`.
+        patches: &'a [Patch],
     },
 }
 

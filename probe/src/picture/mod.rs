@@ -3,7 +3,8 @@
 //!
 //! Vertices are placed as in the specification's figures of [primitive
 //! topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
-//! and adjacency vertices are grey. Each primitive shows its number, a dot at the vertex that is
+//! and adjacency vertices are grey; those of tessellated patches are at their tessellation coordinates, with the origin at
+//! the upper left. Each primitive shows its number, a dot at the vertex that is
 //! written first, and arrows to the other vertices in order. So the picture shows the winding, and
 //! a rotated triangle looks different from one with flipped winding.
 //!
@@ -26,6 +27,7 @@ use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
 use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
 use super::report::{CapturedStage, Row};
+use super::shaders::PATCH_CONTROL_POINTS;
 pub use lettering::text_width;
 
 pub use wireframe::{Drawing, wireframe};
@@ -39,8 +41,9 @@ use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 /// The style sheet of the pictures. A page with inline pictures must contain it once.
 pub const STYLE: &str = include_str!("picture.css");
 
-/// The maximum number of primitives that a picture of a geometry shader shows.
-pub const EMITTED: usize = 8;
+/// The maximum number of primitives that a picture of a geometry shader shows, or one of tessellation shaders. The first
+/// two patches that the probe's tessellation shaders divide have as many triangles.
+pub const EMITTED: usize = 10;
 
 /// The width of a panel in SVG user units. A panel is one drawing of some primitives: the expected ones, or the ones that
 /// a backend captured.
@@ -61,6 +64,10 @@ pub(super) fn title(rows: &[Row], stream: Option<u32>) -> String {
 /// The number of vertices for which a picture of a topology has room. A picture can show all
 /// primitives of an instance with this many vertices.
 pub fn vertex_count(topology: PrimitiveTopology) -> u32 {
+    if topology == PrimitiveTopology::PatchList {
+        // The last vertex belongs to no patch: of the vertex counts that are probed, this is the one with two patches.
+        return 2 * PATCH_CONTROL_POINTS + 1;
+    }
     u32::try_from(Stage::new(topology, 0).vertices.len()).unwrap_or(u32::MAX)
 }
 
@@ -267,9 +274,10 @@ fn shown(row: Row, stream: Option<u32>, diffs: &[PrimitiveDiff]) -> Shown<'_> {
     let first = of_instance().map(|diff| diff.primitive).min().unwrap_or(0);
     let mut stage = match row.stage {
         CapturedStage::Vertex => Stage::new(row.topology, first / 2 * 2),
-        CapturedStage::Geometry | CapturedStage::GeometryStreams | CapturedStage::Tessellation => {
+        CapturedStage::Geometry | CapturedStage::GeometryStreams => {
             Stage::of_emitted(row, &of_instance().collect::<Vec<_>>())
         }
+        CapturedStage::Tessellation => Stage::of_patches(row, &of_instance().collect::<Vec<_>>()),
     };
     let end = stage.first + stage.primitives;
     let diffs: Vec<_> =

@@ -1,11 +1,12 @@
 //! A stage is the part of a capture that a picture shows: a few vertices, and their places in the picture. They are the
-//! vertices of a topology, or the vertices that a geometry shader emits.
+//! vertices of a topology, or the vertices that a geometry shader emits or that patches are divided into.
 
 use vkxfb::topology::PrimitiveTopology;
 
 use super::WIDTH;
-use crate::diagnose::PrimitiveDiff;
+use crate::diagnose::{Patch, PrimitiveDiff};
 use crate::report::Row;
+use crate::shaders::ProbeGeometry;
 
 /// A point in a panel, in user units. y points downwards.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,6 +66,9 @@ pub(super) struct Stage {
 const MARGIN: f32 = 34.0;
 const TOP: f32 = 34.0;
 const BOTTOM: f32 = 144.0;
+
+/// The size of each of two patches.
+const PATCH: f32 = 144.0;
 
 /// The maximum number of columns (different x coordinates of vertices) with which vertices do not overlap.
 const MOST_COLUMNS: u64 = 12;
@@ -159,6 +163,53 @@ impl Stage {
             }
             before += columns(std::slice::from_ref(strip)) + 1;
         }
+        stage
+    }
+
+    /// Places the vertices of up to two patches, which the probe's own tessellation shaders divide, at their tessellation
+    /// coordinates. The primitives of further patches are left out.
+    pub fn of_patches(row: Row, diffs: &[&PrimitiveDiff]) -> Self {
+        let expected: Vec<_> = diffs.iter().filter(|diff| !diff.expected.is_empty()).collect();
+        let mut stage = Self {
+            row,
+            first: expected.iter().map(|diff| diff.primitive).min().unwrap_or(0),
+            primitives: 0,
+            height: 0.0,
+            vertices: Vec::new(),
+            adjacency: Vec::new(),
+        };
+        let per_primitive = expected.first().map_or(0, |diff| diff.expected.len());
+        let vertices = || expected.iter().flat_map(|diff| &diff.expected).map(|v| v.vertex);
+        let (least, most) = (vertices().min().unwrap_or(0), vertices().max().unwrap_or(0));
+        // Each patch, with the number of its first vertex.
+        let mut shown: Vec<(u32, Patch)> = Vec::new();
+        let mut first = 0;
+        for patch in ProbeGeometry::patches(per_primitive) {
+            let end = first + patch.places.len() as u32;
+            if first > most || shown.len() == 2 {
+                break;
+            }
+            if end > least && end > first {
+                shown.push((first, patch));
+            }
+            first = end;
+        }
+        let side = if shown.len() > 1 { PATCH } else { WIDTH / 2.0 };
+        for (column, (first, patch)) in (0..).zip(&shown) {
+            let corner = Point::new(part(column, shown.len() as u64) - side / 2.0, TOP);
+            let at = |[u, v]: [u32; 2]| {
+                let [x, y] = [u, v].map(|units| units as f32 / Patch::UNITS as f32 * side);
+                Point::new(corner.x + x, corner.y + y)
+            };
+            for (vertex, place) in (*first..).zip(&patch.places) {
+                stage.put(vertex.into(), at(*place));
+            }
+        }
+        let is_shown = |diff: &&&&PrimitiveDiff| {
+            diff.expected.iter().all(|v| stage.place(v.vertex.into()).is_some())
+        };
+        stage.primitives = expected.iter().take_while(is_shown).count() as u64;
+        stage.height = TOP + side + 30.0;
         stage
     }
 

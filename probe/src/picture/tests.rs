@@ -1,6 +1,7 @@
 use super::*;
 use crate::diagnose::Verdict;
 use crate::self_test;
+use crate::shaders::Emitted;
 
 /// The vertices on a stage (the part of a topology that a picture shows) are the vertices and the
 /// adjacency vertices of the shown primitives.
@@ -128,7 +129,45 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
         };
         (Row { stage, topology }, self_test::Source::Emitted(strip))
     });
-    drawn.into_iter().chain(emitted)
+    let row = Row { stage: CapturedStage::Tessellation, topology: T::PatchList };
+    let divided = Emitted::ALL.map(|output| (row, self_test::Source::Divided(output)));
+    drawn.into_iter().chain(emitted).chain(divided)
+}
+
+/// Vertices of patches are drawn at their tessellation coordinates, so that triangles that are captured in the right order
+/// are counter-clockwise, as the shader declares, and others are clockwise.
+#[test]
+fn patches_are_drawn_with_their_windings() {
+    let row = Row { stage: CapturedStage::Tessellation, topology: PrimitiveTopology::PatchList };
+    let source = self_test::Source::Divided(Emitted::Triangles);
+    let diffs = self_test::sample_trace(source);
+    let diffs: Vec<_> = diffs.iter().collect();
+    let stage = Stage::of_patches(row, &diffs);
+    // Patches of one and of four quads.
+    assert_eq!((stage.primitives, stage.vertices.len()), (2 + 8, 4 + 9));
+    let winding = |vertices: &[Option<u64>]| {
+        let [a, b, c] = [0, 1, 2].map(|slot| stage.place(vertices[slot].unwrap()).unwrap());
+        ((b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)).signum()
+    };
+    let captured = |diff: &PrimitiveDiff| {
+        let vertices = diff.captured.iter().map(|slot| vertex_of(slot, diff.instance));
+        winding(&vertices.collect::<Vec<_>>())
+    };
+    assert!(diffs.iter().all(|diff| captured(diff) == -1.0));
+    for (i, a) in stage.vertices.iter().enumerate() {
+        assert!(a.at.x > 12.0 && a.at.x < WIDTH - 12.0, "v{}", a.vertex);
+        assert!(a.at.y > 12.0 && a.at.y < stage.height - 12.0, "v{}", a.vertex);
+        for b in &stage.vertices[i + 1..] {
+            assert!(a.at.distance(b.at) > 28.0, "v{} v{}", a.vertex, b.vertex);
+        }
+    }
+    let mut samples = self_test::samples(source).into_iter();
+    let flipped = samples.find(|(name, _)| *name == "last two vertices swapped").unwrap().1;
+    let Verdict::Mismatch(mismatch) = flipped else { panic!("{flipped:?}") };
+    assert_eq!(mismatch.fault, Fault::FlippedWinding);
+    assert_eq!(captured(mismatch.first.as_ref().unwrap()), 1.0);
+    let picture = comparison_file(row, ProvokingVertex::First, &mismatch);
+    assert!(picture.contains("patch-list into tessellation, expected and captured"), "{picture}");
 }
 
 /// Strips are drawn beside each other, in the order in which they are emitted, and do not overlap.

@@ -3,14 +3,17 @@
 use std::ops::Range;
 
 use vkxfb::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
+use vkxfb::internal::lower::GeometryInput;
 use vkxfb::internal::spirv::Id;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::NumericClass;
 
-use crate::diagnose::{CapturedBuffer, Expectation, Sequence, VertexRef};
+use crate::diagnose::{CapturedBuffer, Expectation, Patch, Sequence, VertexRef};
+use crate::emission::Emission;
 use crate::sentinel::{self, Fill};
+use crate::shaders::{Emitted, PATCH_CONTROL_POINTS, ProbeGeometry, Strips};
 
-/// The number of vertices of an instance: enough for two primitives of every topology.
+/// The number of vertices of an instance, unless patches are divided: enough for two primitives of every topology.
 const VERTICES: u32 = 12;
 const INSTANCES: u32 = 3;
 /// The size in bytes of the guard region on each side of a bound range.
@@ -41,21 +44,78 @@ pub(in super::super) enum Source {
     /// A geometry shader that emits strips of five, one, four and two vertices. The topology is that of a draw with the
     /// same primitives as such a strip: for emitted points, a point list.
     Emitted(PrimitiveTopology),
+    /// The probe's own tessellation shaders, which divide two patches. The device has another order of primitives than the
+    /// model, and triangles begin with another vertex.
+    Divided(Emitted),
+}
+
+/// The primitives of an instance.
+enum Primitives {
+    /// Those of a draw with a vertex shader.
+    Assembled(PrimitiveTopology, ProvokingVertex),
+    /// Those of later stages.
+    Listed {
+        vertices_per_primitive: u32,
+        vertex_count: u32,
+        /// The vertices of all primitives, in the order of the model.
+        model: Vec<u32>,
+        /// The same vertices in the order in which they are captured.
+        captured: Vec<u32>,
+        patches: Vec<Patch>,
+    },
 }
 
 impl Source {
-    /// Iterates over all sources: draws of each topology with each provoking vertex, and geometry shaders that emit
-    /// points, line strips and triangle strips.
+    /// Iterates over all sources: draws of each topology with each provoking vertex, geometry shaders that emit points,
+    /// line strips and triangle strips, and tessellation shaders that divide patches into points, lines and triangles.
     pub fn all() -> impl Iterator<Item = Self> {
         use PrimitiveTopology as T;
         let draws = |topology| ProvokingVertex::ALL.map(|vertex| Self::Draw(topology, vertex));
         let emitted = [T::PointList, T::LineStrip, T::TriangleStrip].map(Self::Emitted);
-        T::ALL.into_iter().flat_map(draws).chain(emitted)
+        let divided = Emitted::ALL.map(Self::Divided);
+        T::ALL.into_iter().flat_map(draws).chain(emitted).chain(divided)
     }
 
-    /// Returns the vertices of the primitives that the geometry shader emits. Empty for a vertex shader.
-    fn emitted(self) -> Vec<u32> {
-        let Self::Emitted(strip) = self else { return Vec::new() };
+    fn primitives(self) -> Primitives {
+        match self {
+            Self::Draw(topology, provoking) => Primitives::Assembled(topology, provoking),
+            Self::Emitted(strip) => {
+                let vertices = Self::emitted(strip);
+                Primitives::Listed {
+                    vertices_per_primitive: strip.vertices_per_primitive(),
+                    vertex_count: VERTICES,
+                    model: vertices.clone(),
+                    captured: vertices,
+                    patches: Vec::new(),
+                }
+            }
+            Self::Divided(output) => Self::divided(output),
+        }
+    }
+
+    fn divided(output: Emitted) -> Primitives {
+        let (input, strips) = (GeometryInput::Patches, Strips::Divided);
+        let shader = ProbeGeometry { input, output, strips };
+        let draw = (PrimitiveTopology::PatchList, 2 * PATCH_CONTROL_POINTS);
+        let mut emission = shader.emission(draw.0, ProvokingVertex::First, draw.1, 1);
+        let Emission { vertices_per_primitive, vertex_count, vertices, patches, .. } =
+            emission.remove(&0).unwrap_or_else(|| Emission::listed(1, 0, Default::default()));
+        let m = vertices_per_primitive as usize;
+        let (mut captured, mut rest) = (Vec::new(), vertices.as_slice());
+        for patch in &patches {
+            let (own, others) = rest.split_at(patch.primitives as usize * m);
+            for primitive in own.chunks_exact(m).rev() {
+                let by = usize::from(m == 3);
+                captured.extend(primitive[by..].iter().chain(&primitive[..by]));
+            }
+            rest = others;
+        }
+        let model = vertices;
+        Primitives::Listed { vertices_per_primitive, vertex_count, model, captured, patches }
+    }
+
+    /// Returns the vertices of the primitives that the geometry shader emits.
+    fn emitted(strip: PrimitiveTopology) -> Vec<u32> {
         let of_strip = |(first, length): (u32, u32)| {
             let vertex = move |output| first + strip.gather(ProvokingVertex::First, output) as u32;
             (0..strip.output_count(length)).map(vertex)
@@ -73,11 +133,10 @@ impl From<PrimitiveTopology> for Source {
 
 /// A capture of three instances into two buffers, whose bytes can be changed.
 pub(super) struct Synthetic {
-    source: Source,
-    emitted: Vec<u32>,
+    primitives: Primitives,
     pub preserves_provoking_vertex: bool,
     layout: Layout,
-    buffers: [Buffer; 2],
+    buffers: Vec<Buffer>,
 }
 
 /// Returns the layout of the outputs. Buffer 0 has a position, a gap of a dword, and a colour.
@@ -108,7 +167,7 @@ fn layout() -> Layout {
 }
 
 impl Buffer {
-    fn new(layout: &Layout, buffer: u32, written: usize, spare: usize) -> Self {
+    fn new(layout: &Layout, buffer: u32, vertices: u32, written: usize, spare: usize) -> Self {
         let stride = layout.strides[buffer as usize].unwrap_or_default() as usize;
         let covered = layout
             .outputs_of(buffer as usize)
@@ -117,7 +176,7 @@ impl Buffer {
         // The expected records are filled with sentinels (hashes of buffer number and offset), so that the records of
         // all vertices differ. The buffer number in these hashes is not that of a capture buffer, so that no record
         // equals a sentinel in the allocation.
-        let mut records = vec![0; (VERTICES * INSTANCES) as usize * stride];
+        let mut records = vec![0; (vertices * INSTANCES) as usize * stride];
         sentinel::fill(buffer + MAX_XFB_BUFFERS as u32, &mut records);
         // The draw starts to write one record after the start of the bound range.
         let bound = (1 + written + spare) * stride;
@@ -131,36 +190,52 @@ impl Buffer {
     }
 }
 
-const fn sequence(source: Source, emitted: &[u32]) -> Sequence<'_> {
-    let vertex_count = VERTICES;
-    match source {
-        Source::Draw(topology, provoking) => {
-            Sequence::Assembled { topology, provoking, vertex_count }
-        }
-        Source::Emitted(strip) => Sequence::Emitted {
-            vertices_per_primitive: strip.vertices_per_primitive(),
-            vertex_count,
-            vertices: emitted,
-        },
-    }
-}
-
 impl Synthetic {
     pub fn new(source: Source) -> Self {
-        let layout = layout();
-        let emitted = source.emitted();
-        let sequence = sequence(source, &emitted);
-        let m = sequence.vertices_per_primitive() as usize;
-        let written = (sequence.output_count() * u64::from(INSTANCES)) as usize;
-        let buffers = [0, 1].map(|buffer| Buffer::new(&layout, buffer, written, m));
-        let mut capture =
-            Self { source, emitted, preserves_provoking_vertex: true, layout, buffers };
+        let mut capture = Self {
+            primitives: source.primitives(),
+            preserves_provoking_vertex: true,
+            layout: layout(),
+            buffers: Vec::new(),
+        };
+        let m = capture.vertices_per_primitive();
+        let (vertices, written) = (capture.sequence().vertex_count(), capture.record_count());
+        capture.buffers =
+            [0, 1].map(|buffer| Buffer::new(&capture.layout, buffer, vertices, written, m)).into();
         capture.write_all();
         capture
     }
 
+    /// The primitives in the order in which they are captured.
     fn sequence(&self) -> Sequence<'_> {
-        sequence(self.source, &self.emitted)
+        match &self.primitives {
+            Primitives::Assembled(topology, provoking) => Sequence::Assembled {
+                topology: *topology,
+                provoking: *provoking,
+                vertex_count: VERTICES,
+            },
+            Primitives::Listed { vertices_per_primitive, vertex_count, captured, .. } => {
+                Sequence::Emitted {
+                    vertices_per_primitive: *vertices_per_primitive,
+                    vertex_count: *vertex_count,
+                    vertices: captured,
+                    patches: &[],
+                }
+            }
+        }
+    }
+
+    /// The primitives in the order of the model.
+    fn model(&self) -> Sequence<'_> {
+        let mut sequence = self.sequence();
+        if let (
+            Sequence::Emitted { vertices, patches, .. },
+            Primitives::Listed { model, patches: divided, .. },
+        ) = (&mut sequence, &self.primitives)
+        {
+            (*vertices, *patches) = (model, divided);
+        }
+        sequence
     }
 
     pub fn write_all(&mut self) {
@@ -178,7 +253,7 @@ impl Synthetic {
 
     pub fn expectation(&self) -> Expectation<'_> {
         Expectation {
-            sequence: self.sequence(),
+            sequence: self.model(),
             preserves_provoking_vertex: self.preserves_provoking_vertex,
             instance_count: INSTANCES,
             layout: &self.layout,
@@ -229,7 +304,10 @@ impl Synthetic {
         let first = self.target_record();
         let own = (first..first + self.vertices_per_primitive()).map(|r| self.expected(r).vertex);
         let own: Vec<_> = own.collect();
-        let vertex = (0..VERTICES).rev().find(|v| !own.contains(v)).unwrap_or_default();
+        let vertex = (0..self.sequence().vertex_count())
+            .rev()
+            .find(|v| !own.contains(v))
+            .unwrap_or_default();
         VertexRef { instance: TARGET.0, vertex }
     }
 
@@ -238,8 +316,9 @@ impl Synthetic {
     }
 
     pub fn write_buffer(&mut self, buffer: usize, record: usize, vertex: VertexRef) {
+        let vertices = self.sequence().vertex_count();
         let b = &mut self.buffers[buffer];
-        let from = (vertex.instance * VERTICES + vertex.vertex) as usize * b.stride;
+        let from = (vertex.instance * vertices + vertex.vertex) as usize * b.stride;
         let to = b.start(record);
         for range in &b.covered {
             b.allocation[to + range.start..to + range.end]

@@ -19,6 +19,7 @@ use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{ProbeShader, mix32, put, tag};
+use crate::diagnose::Patch;
 use crate::emission::Emission;
 use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
 
@@ -64,7 +65,8 @@ impl Emitted {
         }
     }
 
-    const fn name(self) -> &'static str {
+    /// The primitives in the plural.
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Points => "points",
             Self::Lines => "lines",
@@ -236,6 +238,15 @@ impl ProbeGeometry {
         }
     }
 
+    /// Returns the patches of a draw with any number of patches, which the probe's tessellation shaders divide into
+    /// primitives of this many vertices. There are none if no such shader does.
+    pub(crate) fn patches(vertices_per_primitive: usize) -> impl Iterator<Item = Patch> {
+        let has_these = |output: &Emitted| {
+            output.topology().vertices_per_primitive() as usize == vertices_per_primitive
+        };
+        Emitted::ALL.into_iter().find(has_these).into_iter().flat_map(patches::patches)
+    }
+
     /// Returns the vertices and primitives that the shader emits to each vertex stream in a draw that begins
     /// at [`FIRST_VERTEX`] and [`FIRST_INSTANCE`].
     pub fn emission(
@@ -259,7 +270,9 @@ impl ProbeGeometry {
         }
         let mut emitted = EmittedStrips::new(self.output, provoking);
         if self.strips == Strips::Divided {
-            patches::emit(self.output, vertex_count, &mut emitted);
+            let patches = patches::emit(self.output, vertex_count, &mut emitted);
+            let emission = emitted.emission(instance_count, patches::write);
+            return [(0, Emission { patches, ..emission })].into();
         }
         for primitive in 0..u32::try_from(primitives).unwrap_or(u32::MAX) {
             for invocation in 0..INVOCATIONS {
@@ -325,14 +338,15 @@ impl EmittedStrips {
         self.primitives.extend((0..captured).map(vertex));
     }
 
-    /// Adds `primitives` primitives, all vertices of which are `vertex`.
-    fn add_alike(&mut self, vertex: EmittedVertex, primitives: u32) {
-        if primitives > 0 {
-            let number = self.vertices.len() as u32;
-            self.vertices.push(vertex);
-            let captured = primitives * self.topology.vertices_per_primitive();
-            self.primitives.extend((0..captured).map(|_| number));
-        }
+    /// Adds separate primitives. `primitives` are the vertices of each, as indices in `vertices`.
+    fn add_primitives(
+        &mut self,
+        vertices: impl Iterator<Item = EmittedVertex>,
+        primitives: &[u32],
+    ) {
+        let first = self.vertices.len() as u32;
+        self.vertices.extend(vertices);
+        self.primitives.extend(primitives.iter().map(|vertex| first + vertex));
     }
 
     /// Makes the emission of a draw, whose instances all emit these strips. `write` appends the
@@ -354,6 +368,7 @@ impl EmittedStrips {
             vertices: self.primitives,
             instance_count,
             records,
+            patches: Vec::new(),
         }
     }
 }
@@ -384,7 +399,8 @@ mod tests {
                 continue;
             }
             if geometry.strips == Strips::Divided {
-                assert!(declared.tessellation.is_some(), "{name}");
+                let declared = declared.tessellation.unwrap().tessellator;
+                assert_eq!(declared, patches::tessellator(geometry.output), "{name}");
                 continue;
             }
             assert_eq!(declared.invocations, INVOCATIONS, "{name}");

@@ -1,6 +1,8 @@
 //! An owned copy of a [`Shader`].
 
 use spirv::ExecutionModel;
+#[cfg(test)]
+use spirv::{ExecutionMode, Op};
 use vkxfb::lower::Shader;
 use vkxfb::spirv::specialization::SpecializationConstant;
 
@@ -23,6 +25,15 @@ impl GivenShader {
             entry_point: shader.entry_point.map(str::to_owned),
             constants: constants.map(|value| (value.constant_id, value.data.to_vec())).collect(),
         }
+    }
+
+    /// Replaces an execution mode, as a driver would that takes one for the other.
+    #[cfg(test)]
+    pub(super) fn replace_mode(&mut self, from: ExecutionMode, to: ExecutionMode) {
+        let mode = [(3 << 16) | Op::ExecutionMode as u32, from as u32];
+        let is_it = |words: &[u32]| [words[0], words[2]] == mode;
+        let at = self.words.windows(3).position(is_it).unwrap();
+        self.words[at + 2] = to as u32;
     }
 
     /// Returns the values of specialization constants, which [`shader`](Self::shader) takes.

@@ -114,9 +114,9 @@ fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
         }
     }
     assert!(report.notes.is_empty(), "{:?}", report.notes);
-    // There is a picture of each row, except of patches. With several vertex streams, there is one
-    // of each stream of the first shader that is captured.
-    let cells = report.cells.iter().filter(|cell| cell.run > 0 && cell.row() != of_patches);
+    // There is a picture of each row. With several vertex streams, there is one of each stream of the first shader that
+    // is captured.
+    let cells = report.cells.iter().filter(|cell| cell.run > 0);
     let pictures = cells.map(|cell| match (cell.row() == of_streams, cell.backend) {
         (false, _) => 1,
         (true, Backend::Native) if !streams_lines => 4,
