@@ -60,6 +60,10 @@ pub(crate) struct Arguments {
     attributes: Vec<Choices>,
     #[command(flatten)]
     supplied: super::supplied::Supplied,
+    /// Make up what is not given, the same at each run: numbers for attributes, buffers and push constants, and patches
+    /// of as many vertices as the control shader makes of each
+    #[arg(long, requires = "vertices", conflicts_with_all = ["mesh", "indices", "per_instance"])]
+    made_up: bool,
     /// The backend that captures: native, vertex or compute
     #[arg(long, value_parser = super::parse_backend, default_value = "compute")]
     backend: Backend,
@@ -129,6 +133,8 @@ const EXAMPLES: &str = "Examples:
   vkxfb capture my.vert.spv --control my.tesc --evaluation my.tese \\
       --patch-control-points 4 --vertices 8 --compare
       what tessellation shaders divide two patches into
+  vkxfb capture my.vert --geometry my.geom --made-up --vertices 48 --compare
+      whether the driver captures the same, whatever the shaders read
   vkxfb capture my.vert --mesh fox.glb --uniform 0.1.joints=skin -o out.glb
       a skin, its joints where the file's nodes are
   vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
@@ -271,12 +277,21 @@ fn capture(
 ) -> Result<u8> {
     let Shows { plan, picture, format } = *shows;
     let mut missing = Missing::default();
-    let vertex_data =
-        attributes::vertex_data(stages.first(), files, &arguments.attributes, &mut missing)?;
-    let (contents, applies_skin) = contents::of(&arguments.supplied, stages, files, &mut missing)?;
+    let (made_up, vertices) = (arguments.made_up, arguments.draw.end());
+    let chosen = &arguments.attributes;
+    let vertex_data = attributes::vertex_data(
+        stages.first(),
+        files,
+        chosen,
+        vertices.filter(|_| made_up),
+        &mut missing,
+    )?;
+    let (contents, applies_skin) =
+        contents::of(&arguments.supplied, stages, files, made_up, &mut missing)?;
     arguments.draw.note_missing(&mut missing);
     let is_tessellated = arguments.captured.control.is_some();
-    let assembly = arguments.draw.assembly(is_tessellated, &mut missing)?;
+    let geometry = reflect::geometry(&stages.shader, &stages.native())?;
+    let assembly = arguments.draw.assembly(geometry, is_tessellated, made_up, &mut missing)?;
     missing.check()?;
     for mesh in files.mesh.into_iter().chain(files.instances) {
         mesh.remark.iter().for_each(super::remark);
@@ -296,7 +311,7 @@ fn capture(
     }
     let job = Job {
         stages,
-        geometry: reflect::geometry(&stages.shader, &stages.native())?,
+        geometry,
         vertex_data: &vertex_data,
         contents: &contents,
         drawn: &drawn,

@@ -460,15 +460,15 @@ impl Subject {
                 .iter()
                 .find(|a| a.binding == binding.binding)
                 .map_or(NumericClass::Uint, |a| a.format.class());
-            made_up(binding, elements, class)
+            made_up_vertices(binding, elements, class)
         })
     }
 }
 
-/// Makes up attribute values, which differ for each element: floats from -2 to 2, or small
-/// integers.
-fn made_up(binding: &VertexBinding, elements: u32, class: NumericClass) -> Vec<u8> {
-    let dwords = binding.stride / 4 * elements;
+/// Makes up the contents of a vertex buffer with `elements` elements of the class `class`, which differ for each
+/// element: floats from -2 to 2, or small integers.
+pub fn made_up_vertices(binding: &VertexBinding, elements: u32, class: NumericClass) -> Vec<u8> {
+    let dwords = (binding.stride * elements).div_ceil(4);
     (0..dwords)
         .flat_map(|i| {
             let hash = (i ^ binding.binding.rotate_left(16)).wrapping_mul(0x9e37_79b1);

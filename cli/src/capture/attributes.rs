@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use vkxfb::internal::reflect::AttributeUse;
 use vkxfb::lower::Shader;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_probe::subject::made_up_vertices;
 
 pub(super) use self::choice::Choices;
 use self::choice::{COMPUTED, Choice, Source};
@@ -69,12 +70,13 @@ impl Files<'_> {
     }
 }
 
-/// Makes the vertex buffers for a shader. Inputs that the shader uses and for which there are no
-/// values are added to `missing`.
+/// Makes the vertex buffers for a shader. Inputs that the shader uses and for which there are no values are made up for
+/// `made_up` vertices; if that is `None`, they are added to `missing`.
 pub(super) fn vertex_data(
     shader: &Shader<'_>,
     files: Files<'_>,
     chosen: &[Choices],
+    made_up: Option<u32>,
     missing: &mut Missing,
 ) -> Result<VertexData> {
     let inputs = inputs(shader)?;
@@ -84,7 +86,8 @@ pub(super) fn vertex_data(
     for (binding, input) in (0..).zip(&inputs) {
         let choice = chosen.iter().copied().find(|choice| choice.input.is(input));
         let filled = find(input, files, choice)?;
-        if filled.is_none() && input.is_used {
+        let made_up = made_up.filter(|_| filled.is_none() && input.is_used);
+        if filled.is_none() && input.is_used && made_up.is_none() {
             missing.add(absence(input, files));
             missing.remark(files.list());
             continue;
@@ -92,27 +95,30 @@ pub(super) fn vertex_data(
         // Inputs that the shader declares but does not use need a buffer, too, because the vertex input of a graphics
         // pipeline must have an attribute for each declared input.
         let format = format_of(input, filled.as_ref(), choice)?;
-        let bytes = match &filled {
-            Some(filled) => {
-                let parts: Vec<&Values> = filled.parts.iter().map(|part| &**part).collect();
-                encode(&parts, filled.elements as usize, format)
-                    .with_context(|| format!("{} for {}", filled.name, input.label()))?
-            }
-            None => vec![0; format.size() as usize],
-        };
         let (location, offset) = (input.read.location, 0);
-        let rate = filled.as_ref().map_or(Rate::Never, |filled| filled.rate);
+        let otherwise = if made_up.is_some() { Rate::Vertex } else { Rate::Never };
+        let rate = filled.as_ref().map_or(otherwise, |filled| filled.rate);
         let input_rate = match rate {
             Rate::Instance => InputRate::INSTANCE,
             Rate::Vertex | Rate::Never => InputRate::Vertex,
         };
         let stride = if rate == Rate::Never { 0 } else { format.size() };
+        let buffer = VertexBinding { binding, stride, input_rate };
+        let bytes = match (&filled, made_up) {
+            (Some(filled), _) => {
+                let parts: Vec<&Values> = filled.parts.iter().map(|part| &**part).collect();
+                encode(&parts, filled.elements as usize, format)
+                    .with_context(|| format!("{} for {}", filled.name, input.label()))?
+            }
+            (None, Some(vertices)) => made_up_vertices(&buffer, vertices, input.read.class),
+            (None, None) => vec![0; format.size() as usize],
+        };
         data.reads_joints |=
             input.is_used && filled.as_ref().is_some_and(|filled| filled.name == "column joints");
         data.reads_vertices |= rate == Rate::Vertex;
         data.reads_instances |= rate == Rate::Instance;
         data.input.attributes.push(VertexAttribute { location, binding, format, offset });
-        data.input.bindings.push(VertexBinding { binding, stride, input_rate });
+        data.input.bindings.push(buffer);
         data.buffers.push(bytes);
     }
     Ok(data)

@@ -1,27 +1,32 @@
 //! The contents of the descriptors and push constants of the shaders.
 
 use anyhow::Result;
-use vkxfb_probe::contents::Missing::Refuse;
-use vkxfb_probe::contents::{Contents, ContentsError, MissingContents};
+use vkxfb_probe::contents::{self, Contents, ContentsError, MissingContents};
 
 use super::attributes::Files;
 use super::missing::Missing;
 use crate::Stages;
 use crate::supplied::{self, Member, Supplied};
 
-/// Returns the contents of descriptors and push constants, and whether they have the joints of the mesh's skins. What
-/// the user did not supply is added to `missing`.
+/// Returns the contents of descriptors and push constants, and whether they have the joints of the mesh's skins.
+/// Buffers and push constants that the user did not supply are made up if `made_up`; what else is not supplied is added
+/// to `missing`.
 pub(super) fn of(
     supplied: &Supplied,
     stages: &Stages<'_>,
     files: Files<'_>,
+    made_up: bool,
     missing: &mut Missing,
 ) -> Result<(Contents, bool)> {
     let all = stages.all();
     let joints = files.mesh.and_then(|mesh| mesh.joints.as_deref());
     let supplied::Read { given, missing: members, applies_skin } = supplied.read(&all, joints)?;
     members.into_iter().for_each(|member| missing.add(member));
-    let lacking = match Contents::of_stages(&all, &given, Refuse) {
+    let otherwise = match made_up {
+        true => contents::Missing::MakeUp,
+        false => contents::Missing::Refuse,
+    };
+    let lacking = match Contents::of_stages(&all, &given, otherwise) {
         Err(ContentsError::Missing(lacking)) => lacking,
         result => return Ok((result?, applies_skin)),
     };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use vkxfb::internal::lower::LoweredGeometry;
 use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
 use vkxfb::topology::PrimitiveTopology;
 
@@ -15,8 +16,8 @@ use super::missing::Missing;
 pub(super) struct DrawArguments {
     /// The primitive topology, as Vulkan names it: point-list, line-list, line-strip, triangle-list, triangle-strip,
     /// triangle-fan, line-list-with-adjacency, line-strip-with-adjacency, triangle-list-with-adjacency,
-    /// triangle-strip-with-adjacency or patch-list; by default triangle-list, with tessellation shaders always
-    /// patch-list
+    /// triangle-strip-with-adjacency or patch-list; by default triangle-list, or the list that the geometry shader
+    /// takes; with tessellation shaders always patch-list
     #[arg(long)]
     topology: Option<PrimitiveTopology>,
     /// With tessellation shaders: number of vertices, or indices, of a patch, 1 to 32
@@ -151,12 +152,29 @@ impl Drawn {
     }
 }
 
+/// The topologies whose primitives share no vertices, of which each geometry shader takes one.
+const LISTS: [PrimitiveTopology; 5] = [
+    PrimitiveTopology::PointList,
+    PrimitiveTopology::LineList,
+    PrimitiveTopology::TriangleList,
+    PrimitiveTopology::LineListWithAdjacency,
+    PrimitiveTopology::TriangleListWithAdjacency,
+];
+
 const RESTART: u32 = IndexType::Uint32.restart_index();
 
 impl DrawArguments {
-    /// Returns how vertices form primitives. `is_tessellated` says whether there are tessellation shaders. If there are
-    /// tessellation shaders, and no option says how many vertices a patch has, adds a message about that to `missing`.
-    pub(super) fn assembly(&self, is_tessellated: bool, missing: &mut Missing) -> Result<Assembly> {
+    /// Returns how vertices form primitives. `geometry` is what the stages after the vertex shader declare, and
+    /// `is_tessellated` says whether there are tessellation shaders. If there are tessellation shaders, and no option
+    /// says how many vertices a patch has, it has as many as leave the control shader if `made_up`; otherwise adds a
+    /// message about that to `missing`.
+    pub(super) fn assembly(
+        &self,
+        geometry: Option<LoweredGeometry>,
+        is_tessellated: bool,
+        made_up: bool,
+        missing: &mut Missing,
+    ) -> Result<Assembly> {
         let patches = PrimitiveTopology::PatchList;
         let topology = match (self.topology, is_tessellated) {
             (Some(topology), true) if topology != patches => {
@@ -166,13 +184,24 @@ impl DrawArguments {
                 bail!("--topology patch-list needs --control FILE and --evaluation FILE")
             }
             (_, true) => patches,
-            (given, false) => given.unwrap_or(PrimitiveTopology::TriangleList),
+            (Some(topology), false) => topology,
+            (None, false) => geometry
+                .and_then(|geometry| LISTS.into_iter().find(|list| geometry.input.takes(*list)))
+                .unwrap_or(PrimitiveTopology::TriangleList),
         };
-        if is_tessellated && self.patch_control_points.is_none() {
+        let of_control = geometry.and_then(|geometry| geometry.tessellation).filter(|_| made_up);
+        let patch_control_points =
+            self.patch_control_points.or(of_control.map(|stages| stages.control_points));
+        if is_tessellated && patch_control_points.is_none() {
             missing.add("the size of a patch: --patch-control-points N".to_owned());
         }
-        let patch_control_points = self.patch_control_points.unwrap_or_default();
+        let patch_control_points = patch_control_points.unwrap_or_default();
         Ok(Assembly { topology, patch_control_points })
+    }
+
+    /// The number of the last vertex of `--vertices`, plus one. `None` without that option.
+    pub(super) fn end(&self) -> Option<u32> {
+        Some(self.first_vertex.saturating_add(self.vertices?))
     }
 
     /// Adds a message to `missing` if no option says how much is drawn.

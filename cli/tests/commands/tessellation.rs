@@ -220,6 +220,75 @@ fn a_geometry_shader_behind_tessellation_shaders_is_captured() {
     }
 }
 
+/// Attributes, blocks and the size of a patch are made up: the same ones at each run and for each backend,
+/// and other ones for each vertex.
+#[test]
+fn what_is_not_given_is_made_up() {
+    let shaders = Shaders::new();
+    let vertex = shaders.glsl(
+        "my.vert.spv",
+        "#version 450
+        layout(location = 0) in vec3 place;
+        layout(location = 2) in ivec2 whole;
+        layout(set = 0, binding = 0) uniform Matrix { mat4 view; };
+        layout(set = 1, binding = 2) readonly buffer List { vec4 list[]; };
+        layout(push_constant) uniform Pushed { vec4 added; };
+        layout(location = 0) out vec4 passed;
+        void main() {
+            passed = vec4(place, whole.x) + list[gl_VertexIndex] + view[1] + added;
+            gl_Position = vec4(0);
+        }",
+    );
+    let control = shaders.file(
+        "my.tesc",
+        b"#version 450
+        layout(vertices = 4) out;
+        layout(location = 0) in vec4 passed[];
+        layout(location = 0) out vec4 again[];
+        void main() {
+            again[gl_InvocationID] = passed[gl_InvocationID];
+            gl_TessLevelOuter[0] = gl_TessLevelOuter[1] = 1.0;
+        }",
+    );
+    let evaluation = shaders.file(
+        "my.tese",
+        b"#version 450
+        layout(isolines) in;
+        layout(location = 0) in vec4 again[];
+        layout(location = 0) out vec4 last;
+        void main() { last = again[3]; }",
+    );
+    let geometry = shaders.file(
+        "my.geom",
+        b"#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
+        layout(location = 0) in vec4 passed[];
+        layout(location = 0) out vec4 last;
+        void main() { last = passed[0]; EmitVertex(); }",
+    );
+    let patches = ["--control", &control, "--evaluation", &evaluation];
+    // Patches of four vertices, each of which makes a line; and points, as that geometry shader takes them.
+    for (later, records, vertices) in [(&patches[..], 6, 3), (&["--geometry", &geometry], 12, 12)] {
+        let draw =
+            [&["capture", &vertex], later, &["--vertices", "12", "--format", "json"]].concat();
+        vkxfb(&draw).refuses(&["these are missing", "'whole'", "--uniform 0.0", "--push"]);
+        let made_up = [&draw[..], &["--made-up", "--varyings", "last"]].concat();
+        let ran = vkxfb(&[&made_up[..], &["--validate", "--compare"]].concat()).exits(0);
+        let equal = format!("driver's own capture, {records} records");
+        assert!(ran.stderr.contains(&equal), "{}", ran.stderr);
+        let found = outputs(&ran.json(), "last");
+        let mut different = found.clone();
+        different.dedup();
+        assert_eq!(different.len(), vertices, "{found:?}");
+        assert_eq!(outputs(&vkxfb(&made_up).exits(0).json(), "last"), found);
+    }
+    let made_up = ["capture", &vertex, "--made-up"];
+    vkxfb(&made_up).refuses(&["--vertices <N>"]);
+    vkxfb(&[&made_up[..], &["--vertices", "3", "--mesh", "a.obj"]].concat())
+        .refuses(&["cannot be used with"]);
+}
+
 #[test]
 fn how_patches_are_divided_is_shown() {
     let files = Files::new(EVALUATION);
