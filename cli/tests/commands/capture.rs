@@ -316,7 +316,6 @@ fn columns_are_chosen_and_made_into_formats() {
     refuses("0=nothing,3=color", &["no column 'nothing'", "position (x y)"]);
     refuses("0=position,place=color", &["says twice what input 'place' at location 0 (vec4)"]);
     refuses("9=position", &["--attribute 9: the shader has no such input", "'tint' at location 3"]);
-    refuses("0=position,3=color,4=position:R32G32_UINT", &["Uint", "Sint"]);
     refuses(
         "0=position,3=color,4=first:R16_SINT",
         &["column first", "vertex 1, as R16_SINT", "out of range"],
