@@ -36,6 +36,18 @@ case_is() {
     printf '%s\t%s\t%s\n' "$1" "$2" "${3-}"
 }
 
+# Prints a case: a file of $out, as a picture, is there, and on the layer it is what it is natively, where the part ran before.
+same_case() {
+    got=$(sha256sum <"$out/$2") && [ -s "$out/$2" ] || { case_is "$1" fail "there is no $2"; return; }
+    expected=$got
+    [ "$side" = native ] || expected=$(sha256sum <"/work/$part/native/$2") || expected=none
+    if [ "$got" = "$expected" ]; then
+        case_is "$1" pass "sha256 $(echo "$got" | cut -c 1-16)"
+    else
+        case_is "$1" fail 'it is another one than natively'
+    fi
+}
+
 # What a log has to say where the part ran on the layer: without it nothing was tested. A part may set it to less.
 proof='captures are ours'
 . "/vkxfb/$part.sh"

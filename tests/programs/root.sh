@@ -74,6 +74,27 @@ need_of() {
     )
 }
 
+# Makes the root have a package of npm, which is NAME@VERSION, in /usr/share/npm. As `need` where there is none.
+need_of_npm() {
+    local name=${1%@*} from=$here/npm
+    [ ! -e "$unpacked/npm-$1" ] || return 0
+    if ! command -v npm >/dev/null; then
+        printf 'there is no npm here, which has %s\n' "$1"
+        return 1
+    fi
+    rm -rf "$from" "$root/usr/share/npm/$name"
+    mkdir -p "$from" "$root/usr/share/npm/$name"
+    # A package's own scripts do not run.
+    if ! (cd "$from" && npm pack --silent --ignore-scripts "$1" >/dev/null) 2>"$here/errors"; then
+        printf 'npm does not give %s\n' "$1"
+        cat "$here/errors"
+        return 1
+    fi
+    tar -xf "$from"/*.tgz -C "$root/usr/share/npm/$name" --strip-components=1 --no-same-owner
+    rm -r "$from"
+    touch "$unpacked/npm-$1"
+}
+
 unpack() {
     mkdir -p "$root"
     dpkg-deb -x "$1" "$root" || return 1
