@@ -151,19 +151,29 @@ impl Capture {
     }
 
     /// Discards the draws of the current capture: the one that [`begin`](Self::begin) or
-    /// [`begin_next`](Self::begin_next) began last. It then writes nothing, neither to its buffers nor to its counters,
-    /// and nothing of it is counted. Queries that end in it become available with what they have counted otherwise. What
-    /// is bound stays bound.
+    /// [`begin_next`](Self::begin_next) began last. It then writes nothing to its buffers, nothing of it is counted, and
+    /// the counters that [`end`](Self::end) sets, which it must not have begun with, become 0. Queries that end in it
+    /// become available with what they have counted otherwise. What is bound stays bound.
     #[doc(hidden)]
     pub fn discard_current(&mut self) {
-        self.streams.discard(false);
+        self.streams.discard_current();
     }
 
-    /// Discards the draws of all captures of this value that are not recorded, as
-    /// [`discard_current`](Self::discard_current) does.
+    /// Discards the draws of all captures of this value after [`end`](Self::end), as
+    /// [`discard_current`](Self::discard_current) does: counters that captures would write become 0, unless the first
+    /// one begins with them. If playing the capture has recorded some draws before an error, the capture does not go on
+    /// behind them, and can be played into any command buffer.
     #[doc(hidden)]
     pub fn discard_all(&mut self) {
-        self.streams.discard(true);
+        self.streams.discard_all();
+        self.flushed = None;
+    }
+
+    /// Whether draws of the capture were recorded apart from others, so that these must be recorded into the same command
+    /// buffer, with the same arena.
+    #[doc(hidden)]
+    pub const fn is_flushed(&self) -> bool {
+        self.flushed.is_some()
     }
 
     /// Whether no draws and no ends of queries were collected since Begin, or since the last
@@ -223,8 +233,8 @@ impl Capture {
     /// [`RuntimeError::NotBegun`], [`RuntimeError::NotEnded`], [`RuntimeError::FlushedElsewhere`];
     /// [`RuntimeError::ArenaFull`] and [`RuntimeError::NoDescriptorSet`], unless the arena is
     /// [growing](crate::runtime::Arena::growing); [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`]; [`RuntimeError::TooManyPrimitives`]
-    /// and [`RuntimeError::TooManyDraws`] (geometry shaders); the error of a failed command or allocation.
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`]; the error of a failed command or
+    /// allocation.
     ///
     /// In case of an error nothing is recorded, and all draws stay collected. There is one exception: if only some
     /// draws have a geometry shader, the capture has several vertex streams, or several captures

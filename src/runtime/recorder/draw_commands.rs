@@ -15,7 +15,8 @@ impl Recorder<'_> {
     /// # Errors
     /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set
-    /// that the shader reads.
+    /// that the shader reads; with geometry or tessellation shaders on the compute backend
+    /// [`RuntimeError::TooManyPrimitives`] and, for indirect commands, [`RuntimeError::TooManyDraws`].
     ///
     /// Because of the vertex buffers that the pipeline reads: [`RuntimeError::MissingVertexBuffer`],
     /// [`RuntimeError::Misaligned`], [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],

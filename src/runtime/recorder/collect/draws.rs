@@ -246,8 +246,9 @@ impl Collector {
             state,
             invocations: most_invocations(topology, &input, buffers),
         };
-        let has_entries = self.collected.traits_of(&draw).geometry.is_some();
-        if !has_entries && (draw.is_known() || !self.ctx.has_indirect_dispatch()) {
+        if self.collected.traits_of(&draw).geometry.is_some() {
+            draw.check_assembled()?;
+        } else if draw.is_known() || !self.ctx.has_indirect_dispatch() {
             let size = self.collected.traits_of(&draw).workgroup_size(&draw.any_key());
             let invocations = draw.most_workgroups(size) * u64::from(size);
             dispatch_size(invocations, size, self.ctx.max_workgroups_per_axis())?;

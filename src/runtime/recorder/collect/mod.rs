@@ -19,8 +19,8 @@ pub(in crate::runtime) use self::draws::most_slices;
 use self::queries::{ActiveQuery, QueryName};
 pub(super) use self::snapshots::{Constants, RecordedSets, SetNumbers};
 pub(super) use self::values::{
-    Attributes, Bindings, Collected, CollectedDraw, EndedCapture, MAX_ASSEMBLED_DRAWS, Part,
-    Position, Ranges, State, Target, Targets, Traits, invocations_per_item,
+    Attributes, Bindings, Collected, CollectedDraw, EndedCapture, Part, Position, Ranges, State,
+    Target, Targets, Traits, invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};
@@ -242,14 +242,19 @@ impl Streams {
         self.ended_queries.clear();
     }
 
-    /// Discards the draws of the current capture, or of all captures, so that only the ends of queries are recorded.
-    pub(super) fn discard(&mut self, all: bool) {
+    /// Discards the draws of the current capture, so that only the ends of queries are recorded, and the counters that
+    /// the next [`end`](Self::end) sets.
+    pub(super) fn discard_current(&mut self) {
         for collector in self.all_mut() {
             collector.end_counters = Default::default();
-            match all {
-                true => collector.collected.discard_all(),
-                false => collector.collected.discard_current(),
-            }
+            collector.collected.discard_current();
+        }
+    }
+
+    /// Discards the draws of all captures, so that only the ends of queries are recorded, and counters that become 0.
+    pub(super) fn discard_all(&mut self) {
+        for Collector { collected, end_counters, .. } in self.all_mut() {
+            collected.discard_all(end_counters);
         }
     }
 

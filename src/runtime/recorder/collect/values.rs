@@ -11,10 +11,10 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::counts::BoundBuffer;
 use crate::lower::LoweredGeometry;
 use crate::lower::compute::WorkgroupSizes;
-use crate::runtime::Pipeline;
 use crate::runtime::descriptor_heaps::{BoundHeaps, ParameterTransport};
 use crate::runtime::descriptors::MAX_ACCESS;
 use crate::runtime::pipeline::Key;
+use crate::runtime::{Pipeline, RuntimeError};
 use crate::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
 use crate::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags};
 use crate::topology::{PrimitiveTopology, Shape};
@@ -22,12 +22,15 @@ use crate::topology::{PrimitiveTopology, Shape};
 /// The largest number of draws of geometry or tessellation shaders that are planned together. A single indirect command
 /// may contain many of these draws. Each draw takes memory for at least one workgroup's entries (an entry is a run of
 /// primitives that one invocation processes).
-pub(in super::super) const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
+const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
 
 /// The largest number of draw commands that are planned together for geometry or tessellation shaders. Each command may
 /// need its own dispatch, which takes memory for at least one block of entries
 /// ([`ENTRIES_PER_BLOCK`](crate::sysval::entries::ENTRIES_PER_BLOCK)).
 const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
+
+/// One more than the largest number of primitives of a draw of geometry or tessellation shaders, in all its instances.
+const MAX_PRIMITIVES: u64 = 1 << 31;
 
 /// The largest number of ended captures in one [`Capture`](crate::runtime::Capture). It is limited because each plan
 /// compares the bytes that all of them write.
@@ -71,7 +74,7 @@ pub(in super::super) struct Collected {
 pub(in super::super) type Targets = [Option<Target>; MAX_XFB_BUFFERS];
 
 /// A capture that had ended before another one was begun in the same [`Capture`](crate::runtime::Capture).
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(in super::super) struct EndedCapture {
     pub(in super::super) targets: Targets,
     /// Whether the capture begins where the one before it ended.
@@ -306,10 +309,23 @@ impl Collected {
         }
     }
 
-    /// Discards the draws of all captures.
-    pub(super) fn discard_all(&mut self) {
-        self.ended.clear();
-        self.discard_current();
+    /// Discards the draws of all captures, whose last one writes the counters `end` when it ends. Of all counters that
+    /// captures write, those that the first capture does not begin with become 0: the captures after it begin with none,
+    /// or where the one before them ended.
+    pub(super) fn discard_all(&mut self, end: &mut [Address; MAX_XFB_BUFFERS]) {
+        for (counter, begin) in end.iter_mut().zip(&self.counters) {
+            if *begin != Address::default() {
+                *counter = Address::default();
+            }
+        }
+        for ended in &mut self.ended {
+            let EndedCapture { counters, .. } = *ended;
+            *ended = EndedCapture { counters, ..EndedCapture::default() };
+        }
+        self.draws.clear();
+        (self.targets, self.continues) = (Default::default(), false);
+        self.counters = Default::default();
+        (self.position, self.captured) = (Position::default(), Some(Captured::default()));
     }
 
     /// Whether there are neither draws nor ends of queries to record.
@@ -537,6 +553,30 @@ impl CollectedDraw {
         self.input.draw_count.clamp(1, MAX_DRAWS).into()
     }
 
+    /// Checks that a draw of geometry or tessellation shaders has as few primitives, and is as few draws, as the CPU or
+    /// the GPU can divide among invocations. How many primitives it has may be known to the GPU alone.
+    ///
+    /// # Errors
+    /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::TooManyDraws`].
+    pub(in super::super) fn check_assembled(&self) -> Result<(), RuntimeError> {
+        let draws = self.count();
+        if draws > MAX_ASSEMBLED_DRAWS {
+            return Err(RuntimeError::TooManyDraws { draws, max: MAX_ASSEMBLED_DRAWS });
+        }
+        let primitives = self.primitives().saturating_mul(self.input.instance_count.into());
+        if self.is_known() && primitives >= MAX_PRIMITIVES {
+            // Patches are counted, not their slices.
+            let bits = flags::slice_bits(self.input.flags);
+            let is_patches = self.topology == PrimitiveTopology::PatchList;
+            return Err(RuntimeError::TooManyPrimitives {
+                what: if is_patches { "patches" } else { "primitives before a geometry shader" },
+                primitives: primitives >> bits,
+                max: (MAX_PRIMITIVES - 1) >> bits,
+            });
+        }
+        Ok(())
+    }
+
     pub(in super::super) const fn is_restarted(&self) -> bool {
         self.input.flags & flags::RESTART != 0
     }
@@ -603,5 +643,41 @@ pub(in super::super) const fn invocations_per_item(topology: PrimitiveTopology) 
     match topology.shape() {
         Shape::TriFan => 2,
         _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_discarded_captures_become_zero_unless_the_first_one_begins_with_them() {
+        let counter = |number: u32| [16 * number, 0];
+        let target = Some(Target {
+            buffer: BoundBuffer { size: 64, position: 0, stride: 4 },
+            address: counter(9),
+        });
+        let end = [counter(1), counter(2), [0; 2], [0; 2]];
+        let mut resumed = Collected {
+            targets: [target, target, None, None],
+            position: Position::Counters,
+            counters: [[0; 2], counter(2), [0; 2], [0; 2]],
+            captured: None,
+            ..Collected::default()
+        };
+        let mut written = end;
+        resumed.discard_all(&mut written);
+        assert_eq!(written, [counter(1), [0; 2], [0; 2], [0; 2]]);
+        assert!(resumed.position == Position::Known(0) && !resumed.has_targets());
+
+        let mut joined = Collected { targets: [target; 4], ..Collected::default() };
+        assert!(joined.begin_next(&end, &[[0; 2]; 4], [target; 4]));
+        let mut written = [counter(3), [0; 2], [0; 2], [0; 2]];
+        joined.discard_all(&mut written);
+        let all: Vec<_> = joined.captures(&written).map(|capture| capture.counters).collect();
+        assert_eq!(all, [end, [counter(3), [0; 2], [0; 2], [0; 2]]]);
+        assert!(
+            joined.captures(&written).all(|capture| capture.targets.iter().all(Option::is_none))
+        );
     }
 }

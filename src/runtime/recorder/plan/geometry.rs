@@ -16,7 +16,7 @@
 //! much is emitted: it is 8 bytes per input primitive, up to 32 MiB, and a little for each draw. A
 //! [part](super::super::collect::Collected::parts) has a limited number of draws.
 
-use super::super::collect::{CollectedDraw, MAX_ASSEMBLED_DRAWS};
+use super::super::collect::CollectedDraw;
 use super::place::{
     MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
 };
@@ -34,7 +34,6 @@ use crate::sysval::entries::{
 };
 use crate::sysval::setup::{BATCH_SIZE, kind};
 use crate::sysval::{Batch, DrawSysvals, flags, reciprocal};
-use crate::topology::PrimitiveTopology;
 
 /// The number of entries that all draws of a plan share. If there are more primitives, an entry has several of them;
 /// neighbouring invocations then load and store at distant addresses. An NVIDIA H100 captures a million triangles at
@@ -61,9 +60,6 @@ const MAX_SUM_WORKGROUPS: u32 = 2048;
 /// Like [`MAX_SUM_WORKGROUPS`], if only the GPU knows the number of blocks of entries. A workgroup without a block
 /// costs 20 microseconds on a CPU.
 const MAX_UNKNOWN_SUM_WORKGROUPS: u32 = 128;
-
-/// One more than the largest number of primitives of a draw, in all its instances.
-const MAX_PRIMITIVES: u64 = 1 << 31;
 
 /// Consecutive draws of geometry or tessellation shaders that share a dispatch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,8 +91,7 @@ impl Planner<'_> {
     /// Plans the counting run, the kernels that compute where each entry's records are written, and the storing run.
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::TooManyPrimitives`],
-    /// [`RuntimeError::TooManyDraws`].
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`].
     pub(super) fn plan_geometry(&mut self) -> Result<(), RuntimeError> {
         // Under the descriptor plan, kernels disturb the application's descriptor sets.
         self.check_sets()?;
@@ -178,12 +173,12 @@ impl Planner<'_> {
     /// addresses of the entries of each group.
     ///
     /// # Errors
-    /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::DispatchTooLarge`].
+    /// [`RuntimeError::DispatchTooLarge`].
     fn list_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
         let small = self.limits.shared_workgroups;
         let (mut draws, mut primitives) = (Vec::new(), 0);
         for draw in &self.collected.draws {
-            let placed = assembled_draw(draw)?;
+            let placed = assembled_draw(draw);
             let count = u64::from(placed.item_count) * u64::from(placed.instance_count);
             // Draws without input primitives are not listed.
             if count > 0 {
@@ -253,13 +248,10 @@ impl Planner<'_> {
     /// same two blocks as [`list_entries`](Self::list_entries).
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::TooManyDraws`].
+    /// [`RuntimeError::DispatchTooLarge`].
     fn assemble_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
         let draws = &self.collected.draws;
         let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);
-        if all > MAX_ASSEMBLED_DRAWS {
-            return Err(RuntimeError::TooManyDraws { draws: all, max: MAX_ASSEMBLED_DRAWS });
-        }
         let items_of =
             |draws: &[CollectedDraw]| draws.iter().map(most_items).fold(0, u64::saturating_add);
         let entries = self.limits.entries.min(most_entries(items_of(draws)));
@@ -345,30 +337,13 @@ fn most_items(draw: &CollectedDraw) -> u64 {
 
 /// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of
 /// patches.
-///
-/// # Errors
-/// [`RuntimeError::TooManyPrimitives`].
-fn assembled_draw(draw: &CollectedDraw) -> Result<DrawSysvals, RuntimeError> {
-    let unclamped = unclamped_draw(&draw.input);
-    let primitives = draw.primitives();
-    let all = primitives.saturating_mul(draw.input.instance_count.into());
-    let item_count = match u32::try_from(primitives) {
-        Ok(primitives) if all < MAX_PRIMITIVES => primitives,
-        _ => {
-            // Patches are counted, not their slices.
-            let bits = flags::slice_bits(draw.input.flags);
-            let is_patches = draw.topology == PrimitiveTopology::PatchList;
-            return Err(RuntimeError::TooManyPrimitives {
-                what: if is_patches { "patches" } else { "primitives before a geometry shader" },
-                primitives: all >> bits,
-                max: (MAX_PRIMITIVES - 1) >> bits,
-            });
-        }
-    };
-    Ok(DrawSysvals {
+fn assembled_draw(draw: &CollectedDraw) -> DrawSysvals {
+    // A draw with more items has no instances: `CollectedDraw::check_assembled` refuses others.
+    let item_count = u32::try_from(draw.primitives()).unwrap_or(u32::MAX);
+    DrawSysvals {
         item_count,
         output_end: u32::MAX,
         reciprocal: reciprocal(item_count.max(1)),
-        ..unclamped
-    })
+        ..unclamped_draw(&draw.input)
+    }
 }

@@ -166,8 +166,7 @@ impl Plan {
     /// writes, or 0. If `may_fuse` is false, no fused capture is planned.
     ///
     /// # Errors
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`],
-    /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::TooManyDraws`].
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`].
     pub(super) fn make(
         &mut self,
         limits: &Limits,

@@ -628,9 +628,7 @@ fn large_draws_have_long_entries() {
     let scratch: u64 = plan.blocks.iter().filter(is_scratch).map(|block| block.size).sum();
     assert!(scratch < 20 << 10, "{scratch} bytes");
 
-    let huge = with_geometry(&[draw(STRIP, u32::MAX)]);
-    let refused = plan.make(&ADDRESSES, &huge, &NO_COUNTERS, true);
-    let refused = refused.unwrap_err().to_string();
+    let refused = draw(STRIP, u32::MAX).check_assembled().unwrap_err().to_string();
     assert!(
         refused.starts_with("a draw has 4294967293 primitives before a geometry shader"),
         "{refused}"
@@ -639,8 +637,7 @@ fn large_draws_have_long_entries() {
     let mut patches = draw(PrimitiveTopology::PatchList, 3 << 28);
     patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First)
         | 4 << crate::sysval::flags::SLICE_SHIFT;
-    let refused = plan.make(&ADDRESSES, &with_geometry(&[patches]), &NO_COUNTERS, true);
-    let refused = refused.unwrap_err().to_string();
+    let refused = patches.check_assembled().unwrap_err().to_string();
     assert_eq!(
         refused,
         "a draw has 268435456 patches with all its instances; at most 134217727 are supported"
@@ -682,8 +679,7 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
     assert_eq!(plan.entry_blocks, 1);
     // A command with more draws than can be assembled is refused.
-    let many = with_geometry(&[indirect(draw(LIST, 0), 1 << 17)]);
-    let refused = Plan::default().make(&ADDRESSES, &many, &NO_COUNTERS, true);
+    let refused = indirect(draw(LIST, 0), 1 << 17).check_assembled();
     assert!(matches!(refused, Err(RuntimeError::TooManyDraws { .. })));
 }
 
