@@ -95,6 +95,8 @@ enum Made {
     #[default]
     Nothing,
     Pipeline(Pipeline),
+    /// The shaders cannot be lowered, which is not tried again.
+    Refused(LowerError),
     /// The [`Slot`] was removed from the cache, or is about to be, because its pipeline could not be created. Threads
     /// that waited for its lock must look the pipeline up again.
     Forgotten,
@@ -295,7 +297,7 @@ impl Slot {
     fn forget(&self) -> Option<Pipeline> {
         match std::mem::replace(&mut *lock(&self.made), Made::Forgotten) {
             Made::Pipeline(pipeline) => Some(pipeline),
-            Made::Nothing | Made::Forgotten => None,
+            Made::Nothing | Made::Refused(_) | Made::Forgotten => None,
         }
     }
 }
@@ -305,7 +307,8 @@ impl Variants {
     /// pipeline, one waits until the other has created it.
     ///
     /// # Errors
-    /// The errors of [`compute::lower`] and [`Pipeline::new`]. An error is not stored: the next call tries again.
+    /// The errors of [`compute::lower`], which are stored as pipelines are, and those of [`Pipeline::new`], which are not:
+    /// the next call tries again.
     ///
     /// # Safety
     /// The requirements of [`Pipeline::new`] apply. All calls pass the same `ctx` or clones of it.
@@ -320,6 +323,7 @@ impl Variants {
             let mut made = lock(&slot.made);
             match &*made {
                 Made::Pipeline(pipeline) => return Ok(pipeline.clone()),
+                Made::Refused(error) => return Err(error.clone().into()),
                 Made::Forgotten => continue,
                 Made::Nothing => {}
             }
@@ -327,10 +331,12 @@ impl Variants {
             let result = unsafe { desc.make(ctx, cache) };
             *made = match &result {
                 Ok(pipeline) => Made::Pipeline(pipeline.clone()),
-                Err(_) => Made::Forgotten,
+                Err(VariantError::Lower(error)) => Made::Refused(error.clone()),
+                Err(VariantError::Runtime(_)) => Made::Forgotten,
             };
+            let is_forgotten = matches!(*made, Made::Forgotten);
             drop(made);
-            if result.is_err() {
+            if is_forgotten {
                 self.remove(|other| std::ptr::eq(other, &*slot));
             }
             return result;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::CStr;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use spirv::ExecutionModel;
@@ -546,19 +546,11 @@ pub(super) struct Pipeline {
     /// Where the pipeline's descriptors are.
     descriptors: DescriptorPlace,
     variants: Variants,
-    /// The variant for the state that the pipeline defines itself, once that variant has been
-    /// created.
-    static_variant: OnceLock<vkxfb::runtime::Pipeline>,
-    /// The variants that cannot be lowered, so that this is not tried again in each frame.
-    refused: Mutex<Vec<RefusedVariant>>,
+    /// The variants for the state that the pipeline defines itself, once they have been created: the one for aligned
+    /// attributes, and the one for unaligned attributes.
+    static_variants: [OnceLock<vkxfb::runtime::Pipeline>; 2],
     ctx: Context,
 }
-
-/// A variant that cannot be lowered: the vertex input and the dynamic domain origin that it is for, and the reason.
-type RefusedVariant = (VertexInput, DomainOrigin, Arc<PipelineError>);
-
-/// The maximum number of [refused variants](Pipeline::refused) of a pipeline. More are tried again when they are needed.
-const REFUSED: usize = 16;
 
 impl Pipeline {
     /// Makes a pipeline from the parts that a capture needs. `None` if draws are neither captured nor counted, or if
@@ -617,8 +609,7 @@ impl Pipeline {
             discard: shader.discard,
             descriptors,
             variants: Variants::default(),
-            static_variant: OnceLock::new(),
-            refused: Mutex::default(),
+            static_variants: Default::default(),
             ctx: ctx.clone(),
         }))
     }
@@ -643,8 +634,7 @@ impl Pipeline {
             discard: shader.discard,
             descriptors: DescriptorPlace::Sets,
             variants: Variants::default(),
-            static_variant: OnceLock::new(),
-            refused: Mutex::default(),
+            static_variants: Default::default(),
             ctx: ctx.clone(),
         }
     }
@@ -670,7 +660,7 @@ impl Pipeline {
         let prepared = match compiles && !self.has_dynamic_variants() {
             // SAFETY: the caller's contract.
             true => unsafe {
-                self.static_variant(cache).and_then(|made| self.compile(&made, cache))
+                self.static_variant(false, cache).and_then(|made| self.compile(&made, cache))
             },
             // The layout of captured outputs does not depend on the vertex input.
             false => self.layout_of_captures(),
@@ -691,7 +681,7 @@ impl Pipeline {
         self.dynamic.vertex_input || self.dynamic.domain_origin
     }
 
-    /// Returns the variant for the state that the pipeline defines itself.
+    /// Returns the [variant](Self::variant) for the state that the pipeline defines itself.
     ///
     /// # Errors
     /// The errors of [`variant`](Self::variant).
@@ -700,15 +690,17 @@ impl Pipeline {
     /// The contract of [`variant`](Self::variant).
     pub(super) unsafe fn static_variant(
         &self,
+        unaligned_attributes: bool,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
-        if let Some(found) = self.static_variant.get() {
+        let known = &self.static_variants[usize::from(unaligned_attributes)];
+        if let Some(found) = known.get() {
             return Ok(found.clone());
         }
+        let (input, origin) = (&self.vertex_input, DomainOrigin::default());
         // SAFETY: the caller's contract.
-        let made =
-            unsafe { self.variant(&self.vertex_input, false, DomainOrigin::default(), cache) }?;
-        Ok(self.static_variant.get_or_init(|| made).clone())
+        let made = unsafe { self.variant(input, unaligned_attributes, origin, cache) }?;
+        Ok(known.get_or_init(|| made).clone())
     }
 
     /// Compiles the Vulkan pipelines of the variant that the first draw probably needs. That is an indexed draw with
@@ -849,26 +841,8 @@ impl Pipeline {
         if !self.dynamic.topology {
             desc.topology = PrimitiveTopology::try_from(self.topology).ok();
         }
-        let lock = || self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |(input, origin, _): &&RefusedVariant| {
-            (input, *origin) == (vertex_input, dynamic_origin)
-        };
-        let known = lock().iter().find(is_same).map(|(.., error)| Arc::clone(error));
-        if let Some(known) = known {
-            return Err(PipelineError::Known(known));
-        }
         // SAFETY: the caller's contract.
-        match unsafe { self.variants.get(&self.ctx, &desc, cache) } {
-            Err(error @ VariantError::Lower(_)) => {
-                let error = Arc::new(PipelineError::Variant(error));
-                let mut refused = lock();
-                if refused.len() < REFUSED {
-                    refused.push((vertex_input.clone(), dynamic_origin, Arc::clone(&error)));
-                }
-                Err(PipelineError::Known(error))
-            }
-            made => Ok(made?),
-        }
+        Ok(unsafe { self.variants.get(&self.ctx, &desc, cache) }?)
     }
 }
 

@@ -14,7 +14,7 @@ use super::Emulation;
 use super::descriptor_buffers::DescriptorBuffers;
 use super::descriptor_heaps::Heaps;
 use super::layouts::SetLayout;
-use super::pipelines::{CAPTURED_STAGES, Pipeline};
+use super::pipelines::{CAPTURED_STAGES, Pipeline, PipelineError};
 use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 use super::shader_objects::BoundShaders;
 
@@ -204,6 +204,8 @@ pub(crate) struct State {
     /// while transform feedback or a query is active.
     pub(super) pipeline: Option<Arc<Pipeline>>,
     pub(super) is_pipeline_known: bool,
+    /// The reason why draws of the bound graphics pipeline or shader objects cannot be captured, once it was looked up.
+    pub(super) refusal: Option<Arc<PipelineError>>,
     /// The sets of the graphics bind point.
     pub(super) sets: Sets,
     pub(super) disturbed: Tracked,
@@ -235,6 +237,7 @@ impl Default for State {
             rasterization_stream: 0,
             pipeline: None,
             is_pipeline_known: false,
+            refusal: None,
             sets: Sets::default(),
             disturbed: Tracked::default(),
             bound_sets: 0,

@@ -71,6 +71,7 @@ impl Captures {
         self.end_counting_with_pipeline();
         self.state.changed.variant = true;
         (self.state.pipeline, self.state.is_pipeline_known) = (None, false);
+        self.state.refusal = None;
     }
 
     #[inline]

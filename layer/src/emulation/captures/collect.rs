@@ -200,9 +200,13 @@ impl Captures {
                 .vertex_buffers(&vertex_buffers)
                 .counters(&active.counters);
             // SAFETY: the caller's contract.
-            unsafe { lock(&capture).begin(&desc) }?;
-            (active.capture, active.drawn) = (Some(capture), drawn);
+            let begun = unsafe { lock(&capture).begin(&desc) };
             self.vertex_buffers = vertex_buffers;
+            if let Err(error) = begun {
+                self.keep(capture);
+                return Err(error.into());
+            }
+            (active.capture, active.drawn) = (Some(capture), drawn);
         }
         self.last_buffers = self.state.capture_buffers;
         // The capture has begun with the pipeline and the vertex buffers, so no draw need bind them.
@@ -345,9 +349,7 @@ impl Captures {
         let variant = unsafe {
             let (origin, unaligned) = (self.state.domain_origin, self.unaligned_attributes);
             match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
-                _ if !pipeline.has_dynamic_variants() && !unaligned => {
-                    pipeline.static_variant(cache)
-                }
+                _ if !pipeline.has_dynamic_variants() => pipeline.static_variant(unaligned, cache),
                 (false, _) => pipeline.variant(&pipeline.vertex_input, unaligned, origin, cache),
                 (true, Ok(vertex_input)) => {
                     pipeline.variant(&pipeline.complete(vertex_input), unaligned, origin, cache)
@@ -447,16 +449,24 @@ impl Captures {
     /// The shaders cannot be captured.
     fn find_pipeline(&mut self) -> Result<(), PipelineError> {
         let state = &mut self.state;
-        if !state.is_pipeline_known {
-            state.pipeline = match state.bound_pipeline == vk::Pipeline::null() {
-                true => self.emulation.pipeline_of_shaders(state.shaders)?,
-                false => {
-                    let found = self.emulation.objects().pipelines.get(state.bound_pipeline);
-                    found.transpose().map_err(PipelineError::Known)?
-                }
-            };
-            state.is_pipeline_known = true;
+        if let Some(refusal) = &state.refusal {
+            return Err(PipelineError::Known(Arc::clone(refusal)));
         }
+        if state.is_pipeline_known {
+            return Ok(());
+        }
+        let found = match state.bound_pipeline == vk::Pipeline::null() {
+            true => self.emulation.pipeline_of_shaders(state.shaders),
+            false => {
+                let found = self.emulation.objects().pipelines.get(state.bound_pipeline);
+                found.transpose().map_err(PipelineError::Known)
+            }
+        };
+        if let Err(PipelineError::Known(refusal)) = &found {
+            state.refusal = Some(Arc::clone(refusal));
+        }
+        state.pipeline = found?;
+        state.is_pipeline_known = true;
         Ok(())
     }
 
@@ -501,6 +511,8 @@ impl Captures {
         &mut self,
         record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
+        // Whether a draw before this one has found out, and the log has the reason. Nothing is bound then.
+        let is_refused = self.state.refusal.is_some();
         let captured = match self.active.as_ref().is_some_and(|active| active.is_lost) {
             true => Ok(()),
             // SAFETY: the caller's contract.
@@ -510,7 +522,7 @@ impl Captures {
             let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
             if captures || error.is_of_device() {
                 self.lose_active(error);
-            } else {
+            } else if !is_refused {
                 if self.emulation.losses.is_new(self.drawn(), &error) {
                     tracing::error!("a draw is not counted: {error}");
                 }
