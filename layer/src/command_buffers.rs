@@ -13,6 +13,7 @@ use vkxfb::runtime::RuntimeError;
 use self::recorded::Of;
 pub(crate) use self::recorded::{Recorded, UnobservedRoute};
 use crate::emulation::captures::{Captures, Executed};
+use crate::emulation::queries::EndedQueries;
 use crate::translate::passes::RenderPasses;
 use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Functions, WithheldCommands};
@@ -196,7 +197,8 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
 }
 
 /// Returns what a secondary command buffer leaves to the command buffers that execute it: captures and computations of
-/// draw arguments, which must be recorded outside of the render pass, and its changes of queries. Several threads may call this at the same time.
+/// draw arguments, which must be recorded outside of the render pass, and the queries that it ends. Several threads may
+/// call this at the same time.
 ///
 /// # Errors
 /// [`RuntimeError::HostMemory`]
@@ -209,16 +211,14 @@ pub(crate) unsafe fn executed(handle: vk::CommandBuffer) -> Result<Executed, Run
     found.map_or_else(|| Ok(Executed::default()), Recorded::executed)
 }
 
-/// Notes that a command buffer is submitted. Several threads may call this at the same time.
+/// The queries of the layer that a command buffer ends. Several threads may call this at the same time.
 ///
 /// # Safety
-/// The contract of [`executed`].
-pub(crate) unsafe fn submitted(handle: vk::CommandBuffer) {
+/// The contract of [`executed`]. The result must not outlive the recording.
+pub(crate) unsafe fn ended_queries<'a>(handle: vk::CommandBuffer) -> &'a [EndedQueries] {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
-    if let Some(recorded) = found {
-        recorded.submitted();
-    }
+    found.map(Recorded::ended_queries).unwrap_or_default()
 }
 
 /// The descriptor heaps that a secondary command buffer inherits. Several threads may call this at the same time.

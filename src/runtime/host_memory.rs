@@ -24,6 +24,14 @@ pub trait TryPush<T> {
     /// # Errors
     /// [`RuntimeError::HostMemory`], and the element is dropped.
     fn try_push(&mut self, element: T) -> Result<(), RuntimeError>;
+
+    /// Adds copies of elements.
+    ///
+    /// # Errors
+    /// [`RuntimeError::HostMemory`], and nothing is added.
+    fn try_extend(&mut self, elements: &[T]) -> Result<(), RuntimeError>
+    where
+        T: Clone;
 }
 
 impl<T> TryPush<T> for Vec<T> {
@@ -35,6 +43,15 @@ impl<T> TryPush<T> for Vec<T> {
     fn try_push(&mut self, element: T) -> Result<(), RuntimeError> {
         self.try_room(1)?;
         self.push(element);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, elements: &[T]) -> Result<(), RuntimeError>
+    where
+        T: Clone,
+    {
+        self.try_room(elements.len())?;
+        self.extend_from_slice(elements);
         Ok(())
     }
 }
@@ -61,8 +78,9 @@ mod tests {
         for number in 0..100 {
             list.try_push(number).unwrap();
         }
+        list.try_extend(&[100, 101]).unwrap();
         assert!(matches!(list.try_room(usize::MAX), Err(RuntimeError::HostMemory)));
-        assert_eq!(list, (0..100).collect::<Vec<_>>());
+        assert_eq!(list, (0..102).collect::<Vec<_>>());
         check_room().unwrap();
     }
 }

@@ -23,6 +23,14 @@ const GEOMETRY: &str = "#version 450
 const PLAIN: &str = "#version 450
     void main() { gl_Position = vec4(0.0); }";
 
+const WRITES: (vk::PipelineStageFlags, vk::AccessFlags) = (
+    vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
+    vk::AccessFlags::from_raw(
+        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()
+            | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT.as_raw(),
+    ),
+);
+
 /// What the counters, and the buffers that are captured to, have before.
 const UNTOUCHED: u32 = 0xa5a5_a5a5;
 /// How often the command buffer is recorded.
@@ -40,9 +48,23 @@ enum Kind {
     Shaders,
     /// A draw that is too large, and rasterizes nothing, after one that is not.
     Draw,
+    /// A draw of [`Draw`](Self::Draw) that is too large, after one of [`Right`](Self::Right).
+    Both,
 }
 
-const CAPTURES: [Kind; 8] = [
+impl Kind {
+    /// The number of its first pipeline.
+    const fn pipeline(self) -> usize {
+        match self {
+            Self::Right | Self::Both => 0,
+            Self::Shaders => 1,
+            Self::Draw => 2,
+        }
+    }
+}
+
+const CAPTURES: [Kind; 10] = [
+    Kind::Both,
     Kind::Right,
     Kind::Shaders,
     Kind::Draw,
@@ -50,18 +72,19 @@ const CAPTURES: [Kind; 8] = [
     Kind::Right,
     Kind::Shaders,
     Kind::Draw,
+    Kind::Both,
     Kind::Right,
 ];
 const COUNT: usize = CAPTURES.len();
 /// The number of dwords that are captured to: by [`CAPTURES`], and by the two captures of a chain that are not lost.
 const DWORDS: usize = (COUNT + 2) * VERTICES as usize;
 /// The capture during which an occlusion query counts.
-const SEEN: usize = 1;
+const SEEN: usize = 2;
 
 struct Scene {
     program: Program,
     layout: vk::PipelineLayout,
-    /// The pipelines of each [`Kind`]. That of the shaders that cannot be captured may be refused.
+    /// The [pipelines](Kind::pipeline). That of the shaders that cannot be captured may be refused.
     pipelines: [Result<vk::Pipeline, vk::Result>; 3],
     target: (vk::Buffer, *mut u32),
     counters: (vk::Buffer, *mut u32),
@@ -112,53 +135,85 @@ impl Scene {
     /// # Safety
     /// The command buffer is being recorded.
     unsafe fn record(&self, cmd: vk::CommandBuffer) {
-        let (raw, xfb) = (&self.program.raw, self.program.xfb());
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-        let [queries, occlusion] = self.queries;
+        let raw = &self.program.raw;
         // SAFETY: the caller's contract.
         unsafe {
-            raw.cmd_reset_query_pool(cmd, queries, 0, COUNT as u32);
-            raw.cmd_reset_query_pool(cmd, occlusion, 0, 1);
+            self.reset_queries(cmd);
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);
-            for (number, kind) in CAPTURES.into_iter().enumerate() {
-                let Ok(pipeline) = self.pipelines[kind as usize] else { continue };
-                raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-                let size = u64::from(VERTICES) * 4;
-                let offset = number as u64 * size;
-                let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-                bind(cmd, 0, 1, &raw const self.target.0, &raw const offset, &raw const size);
-                raw.cmd_begin_query(cmd, queries, number as u32, vk::QueryControlFlags::empty());
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
-                match kind {
-                    Kind::Right => raw.cmd_draw(cmd, VERTICES, 1, 0, 0),
-                    // While a query of the driver is active, it gets draws without rasterization, too.
-                    Kind::Shaders if number == SEEN => {
-                        raw.cmd_begin_query(cmd, occlusion, 0, vk::QueryControlFlags::empty());
-                        raw.cmd_draw(cmd, 1, 1, 0, 0);
-                        raw.cmd_end_query(cmd, occlusion, 0);
-                    }
-                    Kind::Shaders => raw.cmd_draw(cmd, 1, 1, 0, 0),
-                    Kind::Draw => {
-                        raw.cmd_draw(cmd, 1, 1, 0, 0);
-                        raw.cmd_draw(cmd, 1, TOO_MANY, 0, 0);
-                    }
-                }
-                let counter = number as u64 * 4;
-                let end = xfb.cmd_end_transform_feedback_ext;
-                // Some queries end before the capture does.
-                let is_within = number >= COUNT / 2;
-                if is_within {
-                    raw.cmd_end_query(cmd, queries, number as u32);
-                }
-                end(cmd, 0, 1, &raw const self.counters.0, &raw const counter);
-                if !is_within {
-                    raw.cmd_end_query(cmd, queries, number as u32);
-                }
-            }
+            (0..COUNT).for_each(|number| self.record_capture(cmd, number));
             self.record_chain(cmd);
             raw.cmd_end_rendering(cmd);
         }
+    }
+
+    /// # Safety
+    /// The command buffer is being recorded, outside of rendering.
+    unsafe fn reset_queries(&self, cmd: vk::CommandBuffer) {
+        let [queries, occlusion] = self.queries;
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.program.raw.cmd_reset_query_pool(cmd, queries, 0, COUNT as u32);
+            self.program.raw.cmd_reset_query_pool(cmd, occlusion, 0, 1);
+        }
+    }
+
+    /// Records a capture of [`CAPTURES`] if there is a pipeline for it.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, in rendering.
+    unsafe fn record_capture(&self, cmd: vk::CommandBuffer, number: usize) {
+        let (raw, xfb) = (&self.program.raw, self.program.xfb());
+        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+        let [queries, occlusion] = self.queries;
+        let kind = CAPTURES[number];
+        let Ok(pipeline) = self.pipelines[kind.pipeline()] else { return };
+        let bind = |pipeline| {
+            // SAFETY: the caller's contract.
+            unsafe { raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline) };
+        };
+        // SAFETY: the caller's contract.
+        unsafe {
+            bind(pipeline);
+            let size = u64::from(VERTICES) * 4;
+            let offset = number as u64 * size;
+            let bind_buffers = xfb.cmd_bind_transform_feedback_buffers_ext;
+            bind_buffers(cmd, 0, 1, &raw const self.target.0, &raw const offset, &raw const size);
+            raw.cmd_begin_query(cmd, queries, number as u32, vk::QueryControlFlags::empty());
+            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            match kind {
+                Kind::Right => raw.cmd_draw(cmd, VERTICES, 1, 0, 0),
+                // While a query of the driver is active, it gets draws without rasterization, too.
+                Kind::Shaders if number == SEEN => {
+                    raw.cmd_begin_query(cmd, occlusion, 0, vk::QueryControlFlags::empty());
+                    raw.cmd_draw(cmd, 1, 1, 0, 0);
+                    raw.cmd_end_query(cmd, occlusion, 0);
+                }
+                Kind::Shaders => raw.cmd_draw(cmd, 1, 1, 0, 0),
+                Kind::Draw | Kind::Both => {
+                    raw.cmd_draw(cmd, 1, 1, 0, 0);
+                    bind(self.pipelines[Kind::Draw.pipeline()].unwrap());
+                    raw.cmd_draw(cmd, 1, TOO_MANY, 0, 0);
+                }
+            }
+            let counter = number as u64 * 4;
+            let end = xfb.cmd_end_transform_feedback_ext;
+            // Some queries end before the capture does.
+            let is_within = number >= COUNT / 2;
+            if is_within {
+                raw.cmd_end_query(cmd, queries, number as u32);
+            }
+            end(cmd, 0, 1, &raw const self.counters.0, &raw const counter);
+            if !is_within {
+                raw.cmd_end_query(cmd, queries, number as u32);
+            }
+        }
+    }
+
+    /// The memory that is captured to, and the counters.
+    fn memory(&self) -> [*mut [u32]; 2] {
+        let mapped = std::ptr::slice_from_raw_parts_mut;
+        [mapped(self.target.1, DWORDS), mapped(self.counters.1, COUNT + 1)]
     }
 
     /// Records three captures, each of which continues where the one before it ended. The second one is lost, because no
@@ -168,7 +223,7 @@ impl Scene {
     /// The command buffer is being recorded, in rendering.
     unsafe fn record_chain(&self, cmd: vk::CommandBuffer) {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
-        let Ok(pipeline) = self.pipelines[Kind::Right as usize] else { return };
+        let Ok(pipeline) = self.pipelines[Kind::Right.pipeline()] else { return };
         let (counter, place) = (&raw const self.counters.0, 4 * COUNT as u64);
         let dwords = (COUNT * VERTICES as usize) as u64;
         let (offset, size) = (4 * dwords, 4 * DWORDS as u64 - 4 * dwords);
@@ -257,19 +312,13 @@ fn refused_captures_are_lost_alone() {
     }
     let Some(scene) = Scene::open() else { return };
     let (program, raw) = (&scene.program, &scene.program.raw);
-    let writes = (
-        vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT
-            | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT,
-    );
     for frame in 0..FRAMES {
         // SAFETY: every handle is of the device, and in use only until the submission is done.
         unsafe {
-            let captured = std::slice::from_raw_parts_mut(scene.target.1, DWORDS);
-            let counters = std::slice::from_raw_parts_mut(scene.counters.1, COUNT + 1);
+            let [captured, counters] = scene.memory().map(|memory| &mut *memory);
             captured.fill(UNTOUCHED);
             counters.fill(UNTOUCHED);
-            program.submit(writes, |cmd| scene.record(cmd));
+            program.submit(WRITES, |cmd| scene.record(cmd));
             let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
             let mut queries = [[0_u64; 2]; COUNT];
             raw.get_query_pool_results(scene.queries[0], 0, &mut queries, flags).unwrap();
@@ -282,7 +331,8 @@ fn refused_captures_are_lost_alone() {
             {
                 let (data, counts) = match kind {
                     Kind::Right => ([0, 1, 2], (4 * VERTICES, [VERTICES.into(); 2])),
-                    Kind::Shaders | Kind::Draw => ([UNTOUCHED; 3], (UNTOUCHED, [0; 2])),
+                    // A counter that Begin does not have becomes 0: what follows may read it.
+                    _ => ([UNTOUCHED; 3], (0, [0; 2])),
                 };
                 let context = format!("{kind:?} of frame {frame}");
                 assert_eq!((found, (*counter, query)), (&data[..], counts), "{context}");
@@ -315,15 +365,11 @@ fn refused_captures_fail() {
         return;
     }
     let Some(scene) = Scene::open() else { return };
-    assert_eq!(scene.pipelines[Kind::Shaders as usize], Err(vk::Result::ERROR_UNKNOWN));
+    assert_eq!(scene.pipelines[Kind::Shaders.pipeline()], Err(vk::Result::ERROR_UNKNOWN));
     let raw = &scene.program.raw;
     // SAFETY: every handle is of the device, and nothing is submitted.
     unsafe {
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(scene.program.family);
-        let pool = raw.create_command_pool(&info, None).unwrap();
-        let info =
-            vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-        let cmd = raw.allocate_command_buffers(&info).unwrap()[0];
+        let (pool, cmd) = command_buffer(&scene.program, vk::CommandBufferLevel::PRIMARY);
         raw.begin_command_buffer(cmd, &Default::default()).unwrap();
         scene.record(cmd);
         assert_eq!(raw.end_command_buffer(cmd), Err(vk::Result::ERROR_UNKNOWN));
@@ -335,4 +381,106 @@ fn refused_captures_fail() {
 #[test]
 fn refused_captures_fail_on_the_strict_layer() {
     layer::run_on_it(refused_captures_fail, &[layer::STRICT]);
+}
+
+/// A command buffer in a pool of its own.
+///
+/// # Safety
+/// The pool must be destroyed.
+unsafe fn command_buffer(
+    program: &Program,
+    level: vk::CommandBufferLevel,
+) -> (vk::CommandPool, vk::CommandBuffer) {
+    let raw = &program.raw;
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(program.family);
+    // SAFETY: the device is live.
+    unsafe {
+        let pool = raw.create_command_pool(&info, None).unwrap();
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .level(level)
+            .command_buffer_count(1);
+        (pool, raw.allocate_command_buffers(&info).unwrap()[0])
+    }
+}
+
+#[test]
+fn captures_are_lost_in_each_execution() {
+    if !layer::is_there() {
+        return;
+    }
+    let Some(scene) = Scene::open() else { return };
+    let (program, raw) = (&scene.program, &scene.program.raw);
+    let lost = [Kind::Draw, Kind::Both];
+    let is_lost = |number: &usize| lost.contains(&CAPTURES[*number]);
+    let numbers: Vec<usize> = (0..COUNT).filter(is_lost).collect();
+    // SAFETY: every handle is of the device, and in use only until the submission is done.
+    unsafe {
+        let (pool, secondary) = command_buffer(program, vk::CommandBufferLevel::SECONDARY);
+        let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
+            .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+        let inherited = vk::CommandBufferInheritanceInfo::default().push_next(&mut rendering);
+        let info = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
+            .inheritance_info(&inherited);
+        raw.begin_command_buffer(secondary, &info).unwrap();
+        numbers.iter().for_each(|number| scene.record_capture(secondary, *number));
+        raw.end_command_buffer(secondary).unwrap();
+        for execution in 0..2 {
+            let [captured, counters] = scene.memory().map(|memory| &mut *memory);
+            captured.fill(UNTOUCHED);
+            counters.fill(UNTOUCHED);
+            program.submit(WRITES, |cmd| {
+                scene.reset_queries(cmd);
+                let info = vk::RenderingInfo::default()
+                    .flags(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS)
+                    .render_area(attachment::area(1))
+                    .layer_count(1);
+                raw.cmd_begin_rendering(cmd, &info);
+                raw.cmd_execute_commands(cmd, &[secondary]);
+                raw.cmd_end_rendering(cmd);
+            });
+            assert!(captured.iter().all(|dword| *dword == UNTOUCHED), "{execution}");
+            for number in &numbers {
+                let mut query = [[u64::MAX; 2]];
+                let (pool, flags) = (scene.queries[0], vk::QueryResultFlags::TYPE_64);
+                let found = raw.get_query_pool_results(pool, *number as u32, &mut query, flags);
+                assert_eq!((found, query), (Ok(()), [[0; 2]]), "{number} of {execution}");
+                assert_eq!(counters[*number], 0, "{number} of {execution}");
+            }
+        }
+        raw.destroy_command_pool(pool, None);
+    }
+    scene.close();
+}
+
+#[test]
+fn captures_are_lost_in_each_execution_on_the_layer() {
+    layer::run_on_it(captures_are_lost_in_each_execution, &[]);
+}
+
+#[test]
+fn copies_of_queries_that_cannot_be_recorded_fail() {
+    if !layer::is_there() {
+        return;
+    }
+    let Some(scene) = Scene::open() else { return };
+    let raw = &scene.program.raw;
+    // SAFETY: every handle is of the device, and nothing is submitted.
+    unsafe {
+        let (pool, cmd) = command_buffer(&scene.program, vk::CommandBufferLevel::PRIMARY);
+        raw.begin_command_buffer(cmd, &Default::default()).unwrap();
+        let (queries, target) = (scene.queries[0], scene.target.0);
+        let flags = vk::QueryResultFlags::TYPE_64;
+        // What is read of the results would be what was there before.
+        raw.cmd_copy_query_pool_results(cmd, queries, 0, 2, target, 0, 6, flags);
+        assert_eq!(raw.end_command_buffer(cmd), Err(vk::Result::ERROR_UNKNOWN));
+        raw.destroy_command_pool(pool, None);
+    }
+    scene.close();
+}
+
+#[test]
+fn copies_of_queries_that_cannot_be_recorded_fail_on_the_layer() {
+    layer::run_on_it(copies_of_queries_that_cannot_be_recorded_fail, &[]);
 }

@@ -10,6 +10,7 @@ use vkxfb::runtime::RuntimeError;
 use crate::emulation::Emulation;
 use crate::emulation::captures::{Captures, Executed};
 use crate::emulation::descriptor_heaps;
+use crate::emulation::queries::EndedQueries;
 use crate::guard::guard;
 use crate::translate::Subpass;
 use crate::translate::passes::RenderPasses;
@@ -160,10 +161,9 @@ impl Recorded {
         captures.map_or_else(|| Ok(Executed::default()), |captures| captures.executed())
     }
 
-    pub(super) fn submitted(&self) {
-        if let Some(captures) = &self.captures {
-            captures.submitted();
-        }
+    /// The queries of the layer that the command buffer ends.
+    pub(super) fn ended_queries(&self) -> &[EndedQueries] {
+        self.captures.as_ref().map(|captures| captures.ended_queries()).unwrap_or_default()
     }
 
     /// Returns the driver's functions, after a call of `change` if transform feedback is emulated. If the commands of the

@@ -7,6 +7,7 @@ pub(super) mod binds;
 mod collect;
 mod passes;
 
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
@@ -24,7 +25,7 @@ use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
 use super::losses::Drawn;
 use super::pipelines::PipelineError;
-use super::queries::QueryChange;
+use super::queries::EndedQueries;
 use super::state::{BUFFERS, Left, State};
 use crate::translate::Subpass;
 
@@ -34,7 +35,34 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 
 /// A capture of a command buffer. Each command buffer that executes a secondary command buffer plays the captures of
 /// that command buffer, maybe at the same time as others.
-pub(crate) type SharedCapture = Arc<Mutex<Capture>>;
+pub(crate) type SharedCapture = Arc<Mutex<QueryCapture>>;
+
+/// A capture, and the queries that it ends.
+pub(crate) struct QueryCapture {
+    capture: Capture,
+    ended: Vec<EndedQueries>,
+}
+
+impl QueryCapture {
+    fn clear(&mut self) {
+        self.capture.clear();
+        self.ended.clear();
+    }
+}
+
+impl Deref for QueryCapture {
+    type Target = Capture;
+
+    fn deref(&self) -> &Capture {
+        &self.capture
+    }
+}
+
+impl DerefMut for QueryCapture {
+    fn deref_mut(&mut self) -> &mut Capture {
+        &mut self.capture
+    }
+}
 
 /// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
 #[derive(Clone)]
@@ -101,7 +129,7 @@ pub(crate) enum Forward {
 #[derive(Default)]
 pub(crate) struct Executed {
     hoisted: Vec<Hoisted>,
-    query_changes: Vec<QueryChange>,
+    ended: Vec<EndedQueries>,
 }
 
 /// The layer's data of a command buffer of a device on which transform feedback is emulated.
@@ -114,8 +142,8 @@ pub(crate) struct Captures {
     /// The number of active queries that the driver implements. They may count draws even if
     /// rasterization is discarded, so such draws must reach the driver.
     pub(super) other_queries: u32,
-    /// The commands that end and reset queries of the layer.
-    query_changes: Vec<QueryChange>,
+    /// The queries of the layer whose ends are recorded.
+    ended: Vec<EndedQueries>,
     hoisted: Vec<Hoisted>,
     /// Whether the next capture may be begun in the [`Capture`] of the last capture in `hoisted`. If so, no draw was
     /// captured after the draws of that capture, and `state.changed` says what must be bound again.
@@ -171,7 +199,7 @@ impl Captures {
             active: None,
             queries: Vec::new(),
             other_queries: 0,
-            query_changes: Vec::new(),
+            ended: Vec::new(),
             hoisted: Vec::new(),
             joins_last: false,
             passed_barrier: false,
@@ -217,7 +245,7 @@ impl Captures {
             self.state.change_heaps().bound = heaps;
         }
         self.queries.clear();
-        self.query_changes.clear();
+        self.ended.clear();
         self.other_queries = u32::from(is_counted);
         self.failed = None;
         self.variant = None;
@@ -241,7 +269,8 @@ impl Captures {
     /// Frees the memory that was kept for the next recording. The device must no longer use that
     /// memory.
     pub(crate) fn release(&mut self) {
-        self.spare = Vec::new();
+        (self.hoisted, self.spare) = (Vec::new(), Vec::new());
+        (self.queries, self.ended) = (Vec::new(), Vec::new());
         let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
         let ctx = self.emulation.context();
         // SAFETY: Vulkan requires that the command buffer is not pending execution when it is reset
@@ -386,7 +415,8 @@ impl Captures {
         }
         check_room()?;
         let (ctx, kernels) = (self.emulation.context(), self.emulation.kernels());
-        Ok(Arc::new(Mutex::new(Capture::new(ctx, kernels))))
+        let capture = Capture::new(ctx, kernels);
+        Ok(Arc::new(Mutex::new(QueryCapture { capture, ended: Vec::new() })))
     }
 
     /// The descriptor heaps that this command buffer inherits, if it is a secondary one.
@@ -405,7 +435,7 @@ impl Captures {
 
     /// Calls `record`, which records commands of the layer outside of a pass, with a context and with memory of the arena.
     /// Conditional rendering is ended before these commands and begun again after them, and the state that they disturb
-    /// is restored. If `record` fails, its commands are [lost](Self::lose).
+    /// is restored. If `record` fails, so does recording: what follows may depend on its commands.
     ///
     /// # Safety
     /// The command buffer is being recorded, outside of a pass.
@@ -432,7 +462,7 @@ impl Captures {
                 record(emulation.context_for(descriptors), emulation.kernels(), arena)
             });
             if let Err(error) = recorded {
-                self.lose(what, Drawn::default(), error);
+                self.refuse(what, error);
             }
             self.state.restore(&emulation, cmd, Left { descriptors, ..Left::default() });
             if let Some(condition) = suspended {
@@ -443,7 +473,7 @@ impl Captures {
 }
 
 /// Locks a capture. Threads can only have to wait for the captures of secondary command buffers.
-fn lock(capture: &SharedCapture) -> MutexGuard<'_, Capture> {
+fn lock(capture: &SharedCapture) -> MutexGuard<'_, QueryCapture> {
     capture.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,6 +1,6 @@
-//! Captures that are *lost*: something cannot be captured, so that neither buffers nor counters are written, and queries
-//! count nothing of it. The command buffer and what it draws go on, because many programs wait forever if
-//! `vkEndCommandBuffer` fails.
+//! Captures that are *lost*: something cannot be captured, so that buffers are not written, and queries count nothing of
+//! it. Counters keep their values, or become 0 if only End has them. The command buffer and what it draws go on, because
+//! many programs wait forever if `vkEndCommandBuffer` fails.
 
 use std::mem::{Discriminant, discriminant};
 use std::sync::{Mutex, PoisonError};

@@ -16,20 +16,19 @@ use vkxfb::runtime::{Context, QueryKind, QueryPool, RuntimeError};
 
 use super::memory::Memory;
 
-/// A command of a command buffer that ends queries or, if `ends` is false, resets them.
+/// Queries that a command buffer ends.
 #[derive(Clone)]
-pub(crate) struct QueryChange {
+pub(crate) struct EndedQueries {
     pub(super) queries: Weak<Queries>,
     pub(super) first: u32,
     pub(super) count: u32,
-    pub(super) ends: bool,
 }
 
-impl QueryChange {
-    /// Notes that the command is submitted.
-    pub(super) fn submitted(&self) {
+impl EndedQueries {
+    /// Notes that the command buffer was submitted.
+    pub(crate) fn submitted(&self) {
         if let Some(queries) = self.queries.upgrade() {
-            queries.changed(self.first, self.count, self.ends);
+            queries.set_ended(self.first, self.count, true);
         }
     }
 }
@@ -42,9 +41,10 @@ pub(crate) struct Queries {
     /// implements: for each query, whether the layer emulated it when a command that begins it was
     /// last recorded. `None` if the layer emulates all queries of the pool.
     shared: Option<Box<[AtomicBool]>>,
-    /// For each query, whether the last command of those that were submitted, and that end or reset it, ends it.
-    /// Otherwise nothing makes it available.
-    ends: Box<[AtomicBool]>,
+    /// For each query, whether a command buffer that ends it was submitted since the pool was created or the host last
+    /// reset the query. Otherwise nothing makes it available. Resets by command buffers are not taken into account,
+    /// because semaphores may order them before an end that was submitted earlier.
+    ended: Box<[AtomicBool]>,
     ctx: Context,
     memory: Memory,
 }
@@ -70,7 +70,7 @@ impl Queries {
         let flags = || (0..count).map(|_| AtomicBool::new(false)).collect();
         let shared = is_shared.then(flags);
         let (ctx, memory) = (ctx.clone(), memory.clone());
-        Ok(Self { pool: Some(pool), shared, ends: flags(), ctx, memory })
+        Ok(Self { pool: Some(pool), shared, ended: flags(), ctx, memory })
     }
 
     pub(crate) fn pool(&self) -> Option<&QueryPool> {
@@ -92,15 +92,16 @@ impl Queries {
         own.is_none_or(|own| own.load(Ordering::Relaxed))
     }
 
-    /// Notes that `count` queries are ended or, if `ends` is false, reset by a command that is submitted, or by the host.
-    pub(crate) fn changed(&self, first: u32, count: u32, ends: bool) {
-        let changed = self.ends.iter().skip(first as usize).take(count as usize);
-        changed.for_each(|query| query.store(ends, Ordering::Relaxed));
+    /// Notes that a command buffer that ends `count` queries was submitted or, if `ended` is false, that the host resets
+    /// them.
+    pub(crate) fn set_ended(&self, first: u32, count: u32, ended: bool) {
+        let changed = self.ended.iter().skip(first as usize).take(count as usize);
+        changed.for_each(|query| query.store(ended, Ordering::Relaxed));
     }
 
-    /// Whether a query becomes available if nothing else is submitted.
-    pub(crate) fn ends(&self, query: u32) -> bool {
-        self.ends.get(query as usize).is_some_and(|ends| ends.load(Ordering::Relaxed))
+    /// Whether a query may become available if nothing else is submitted.
+    pub(crate) fn may_end(&self, query: u32) -> bool {
+        self.ended.get(query as usize).is_some_and(|ended| ended.load(Ordering::Relaxed))
     }
 
     /// Whether the driver may implement some of the queries of the pool.

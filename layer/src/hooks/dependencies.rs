@@ -1,10 +1,13 @@
 //! Hooks for commands with stages or accesses among their arguments: barriers, events, timestamps
 //! and submissions.
 
+use vkxfb::internal::TryPush;
+
 use super::entry::{hooks, with_device};
 use super::unobserved;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, submitted, with, with_arguments};
+use crate::command_buffers::{Recorded, ended_queries, with, with_arguments};
+use crate::emulation::queries::EndedQueries;
 use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
 use crate::translate::masks::{Side, outside_stages, outside_stages32, single, single32};
@@ -330,14 +333,22 @@ macro_rules! submits {
             unsafe {
                 with_device($name, OUT_OF_MEMORY, queue, |device| {
                     let (next, infos) = (device.next.$function?, slice(infos.cast(), count));
+                    // Behind the submission the program may reset or free the command buffers.
+                    let mut ended = Vec::new();
                     for command_buffer in infos.iter().flat_map(|info| submits::$command_buffers(info)) {
-                        submitted(command_buffer);
+                        if ended.try_extend(ended_queries(command_buffer)).is_err() {
+                            return Some(OUT_OF_MEMORY);
+                        }
                     }
-                    Some(Arena::with(|arena| {
+                    let result = Arena::with(|arena| {
                         let also_compute = Kind::Submit.is_translated();
                         let infos = submits::$translated(infos, also_compute, arena);
                         next(queue, count, infos.as_ptr(), fence)
-                    }))
+                    });
+                    if result == vk::Result::SUCCESS {
+                        ended.iter().for_each(EndedQueries::submitted);
+                    }
+                    Some(result)
                 })
             }
         }

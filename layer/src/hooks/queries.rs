@@ -144,8 +144,8 @@ unsafe extern "system" fn get_query_pool_results(
 }
 
 /// Reads the results of a range of queries that the layer emulates. If the flags include `WAIT`, waits until the results
-/// are available or the device is lost. A query that nothing ends, for example because it was reset and never begun,
-/// stays unavailable, as if there were no `WAIT`: Vulkan allows to wait forever, but drivers return.
+/// are available or the device is lost. A query that [nothing ends](Queries::may_end), for example because it was never
+/// begun, stays unavailable, as if there were no `WAIT`: Vulkan allows to wait forever, but drivers return.
 ///
 /// # Safety
 /// The device is live.
@@ -170,7 +170,7 @@ unsafe fn own_results(
         };
         // Another thread may be about to submit the end of the query, so the first one that nothing ends is waited for,
         // too. For others this was time enough.
-        let timeout = if has_waited && !queries.ends(from) { Duration::ZERO } else { WAIT };
+        let timeout = if has_waited && !queries.may_end(from) { Duration::ZERO } else { WAIT };
         match read(from, end - from, flags, timeout) {
             Ok(true) => break all,
             Ok(false) => break vk::Result::NOT_READY,
@@ -178,12 +178,12 @@ unsafe fn own_results(
             // available.
             Err(RuntimeError::QueryTimeout { query, .. }) => {
                 // SAFETY: the caller's contract.
-                if unsafe { is_lost(emulation.context().device()) } {
+                if timeout == WAIT && unsafe { is_lost(emulation.context().device()) } {
                     break vk::Result::ERROR_DEVICE_LOST;
                 }
                 // The results of the queries before it are written.
                 from = query;
-                if !queries.ends(query) {
+                if !queries.may_end(query) {
                     let flags = flags & !vk::QueryResultFlags::WAIT;
                     match read(query, 1, flags, Duration::ZERO) {
                         Ok(true) => {}
@@ -243,7 +243,7 @@ unsafe extern "system" fn host_reset_query_pool(
                 tracing::error!("{what}: {error}");
             }
             if let Some(queries) = &own {
-                queries.changed(first, count, false);
+                queries.set_ended(first, count, false);
             }
             if own.is_none_or(|queries| queries.is_shared()) {
                 data.next.reset_query_pool?(device, pool, first, count);

@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb::internal::TryPush;
-use vkxfb::runtime::{Capture, QueryKind, QueryPool, ResultTarget, RuntimeError};
+use vkxfb::runtime::{QueryKind, QueryPool, ResultTarget, RuntimeError};
 
 use super::collect::Active;
 use super::passes::{ENDS, Pass};
-use super::{Captures, Forward, Hoisted, lock};
-use crate::emulation::queries::{Queries, QueryChange};
+use super::{Captures, Forward, Hoisted, QueryCapture, SharedCapture, lock};
+use crate::emulation::queries::{EndedQueries, Queries};
 
 /// An active query that the layer emulates.
 pub(super) struct ActiveQuery {
@@ -162,18 +162,12 @@ impl Captures {
     /// # Safety
     /// The contract of `vkCmdEndQuery`.
     unsafe fn end_query(&mut self, cmd: vk::CommandBuffer, queries: &Arc<Queries>, query: u32) {
-        let Some(pool) = queries.pool() else { return };
         let place = self.queries.iter().position(|active| active.is(queries, query));
         let active = place.map(|place| self.queries.remove(place));
-        let count = active.as_ref().map_or(1, |active| active.count);
         // SAFETY: the caller's contract.
-        let result = unsafe { self.end_query_of(pool, query, active) };
-        match result {
-            Ok(()) => self.change_queries(queries, query, count, true),
-            Err(error) => {
-                let drawn = self.drawn();
-                self.lose(ENDS, drawn, error);
-            }
+        if let Err(error) = unsafe { self.end_query_of(queries, query, active) } {
+            let drawn = self.drawn();
+            self.lose(ENDS, drawn, error);
         }
         self.end_counting();
         if !self.is_inside() {
@@ -192,10 +186,11 @@ impl Captures {
     /// The contract of [`end_query`](Self::end_query).
     unsafe fn end_query_of(
         &mut self,
-        pool: &QueryPool,
+        queries: &Arc<Queries>,
         query: u32,
         found: Option<ActiveQuery>,
     ) -> Result<(), RuntimeError> {
+        let Some(pool) = queries.pool() else { return Ok(()) };
         let kind = pool.kind();
         let mut ended = query..query.saturating_add(found.as_ref().map_or(1, |found| found.count));
         // Vulkan requires that the pool has a query for each view. A pool that has fewer must not make recording fail.
@@ -203,7 +198,9 @@ impl Captures {
         if let Some(Active { capture: Some(capture), .. }) = &self.active
             && let Some(ActiveQuery { stream, is_counted: true, .. }) = found
         {
-            lock(capture).recorder().end_query_indexed(kind, stream)?;
+            let mut capture = lock(capture);
+            capture.recorder().end_query_indexed(kind, stream)?;
+            capture.note_end(queries, query, 1)?;
             ended.start += 1;
         }
         if ended.is_empty() {
@@ -211,34 +208,28 @@ impl Captures {
         }
         // All captures that add to the query come earlier in the list `hoisted`, or are recorded already. Beginning and
         // ending the query without a draw makes its result available after them.
-        let end = |capture: &mut Capture| {
+        let end = |capture: &SharedCapture| {
+            let mut capture = lock(capture);
             ended.clone().try_for_each(|query| {
                 // SAFETY: the caller's contract.
                 unsafe { capture.recorder().begin_query(pool, query) }?;
                 capture.recorder().end_query(kind)
-            })
+            })?;
+            capture.note_end(queries, ended.start, ended.len() as u32)
         };
         if let Some(Hoisted::Ends(ends)) = self.hoisted.last()
-            && end(&mut lock(ends)).is_ok()
+            && end(ends).is_ok()
         {
             return Ok(());
         }
         let capture = self.inactive_capture()?;
-        end(&mut lock(&capture))?;
+        end(&capture)?;
         self.hoisted.try_push(Hoisted::Ends(capture))
     }
 
-    /// Adds a command that ends or resets queries to the list of such commands.
-    fn change_queries(&mut self, queries: &Arc<Queries>, first: u32, count: u32, ends: bool) {
-        let change = QueryChange { queries: Arc::downgrade(queries), first, count, ends };
-        if let Err(error) = self.query_changes.try_push(change) {
-            self.refuse("a list of queries", error);
-        }
-    }
-
-    /// Notes that the command buffer is submitted: for its queries, which commands are the last.
-    pub(crate) fn submitted(&self) {
-        self.query_changes.iter().for_each(QueryChange::submitted);
+    /// The queries of the layer that the command buffer ends.
+    pub(crate) fn ended_queries(&self) -> &[EndedQueries] {
+        &self.ended
     }
 
     /// `vkCmdResetQueryPool`
@@ -261,7 +252,6 @@ impl Captures {
                 next(cmd, pool, first, count);
             }
             let Some(queries) = own else { return };
-            self.change_queries(&queries, first, count, false);
             let Some(queries) = queries.pool() else { return };
             self.record_outside("vkCmdResetQueryPool", cmd, |ctx, _, _| {
                 queries.reset(ctx, cmd, first, count)
@@ -308,5 +298,20 @@ impl Captures {
                 });
             }
         }
+    }
+}
+
+impl QueryCapture {
+    /// Notes that the capture ends queries.
+    ///
+    /// # Errors
+    /// [`RuntimeError::HostMemory`]
+    fn note_end(
+        &mut self,
+        queries: &Arc<Queries>,
+        first: u32,
+        count: u32,
+    ) -> Result<(), RuntimeError> {
+        self.ended.try_push(EndedQueries { queries: Arc::downgrade(queries), first, count })
     }
 }

@@ -84,28 +84,34 @@ impl Captures {
     pub(crate) unsafe fn end_capture(&mut self, counters: [Option<CounterBuffer>; BUFFERS]) {
         // Errors are ignored: if there was no draw, it does not matter whether the shaders can be
         // captured.
-        if self.active.as_ref().is_some_and(|active| active.capture.is_none() && !active.is_lost)
-            && self.find_pipeline().is_ok()
-        {
-            // SAFETY: the caller's contract.
-            _ = unsafe { self.begin_collecting() };
+        if self.active.as_ref().is_some_and(|active| active.capture.is_none() && !active.is_lost) {
+            match self.find_pipeline() {
+                // SAFETY: the caller's contract.
+                Ok(()) => _ = unsafe { self.begin_collecting() },
+                // The log does not have the refusal, so the next draw finds it again.
+                Err(_) => self.state.refusal = None,
+            }
         }
-        let Some(active) = self.active.take() else { return };
+        let Some(mut active) = self.active.take() else { return };
         self.forget_counts();
         self.joins_last = active.capture.is_some();
-        let (capture, counters) = match active.capture {
-            Some(capture) if active.is_lost => (capture, [None; BUFFERS]),
-            Some(capture) => (capture, counters),
-            None if active.is_lost => return,
+        let counters = match active.capture {
+            Some(_) if !active.is_lost => counters,
+            _ => counters_without_captures(&active.counters, counters),
+        };
+        let capture = match active.capture.take() {
+            Some(capture) => capture,
+            None if self.failed.is_some() => return,
             None => {
-                // The driver executes the draws correctly, so recording does not fail.
-                tracing::warn!("nothing was captured: no pipeline of the draws captures");
-                let counters = counters_without_captures(&active.counters, counters);
+                if !active.is_lost {
+                    // The driver executes the draws correctly, so recording does not fail.
+                    tracing::warn!("nothing was captured: no pipeline of the draws captures");
+                }
                 if counters.iter().all(Option::is_none) {
                     return;
                 }
                 match self.inactive_capture() {
-                    Ok(capture) => (capture, counters),
+                    Ok(capture) => capture,
                     Err(error) => {
                         self.lose(A_CAPTURE, active.drawn, error);
                         return;
@@ -114,25 +120,34 @@ impl Captures {
             }
         };
         // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
-        let ended = unsafe { lock(&capture).end(&counters) };
-        self.hoist(capture, active.read_from, active.drawn, active.place, ended);
+        unsafe { self.end_and_hoist(capture, active, counters) };
     }
 
-    /// Adds a capture that has ended to the list of captures that are recorded before or after the pass, at its `place`
-    /// if it has one. If the capture could not be ended, it is lost, and only ends queries.
-    fn hoist(
+    /// Ends a capture, and adds it to the list of captures that are recorded before or after the pass, at its
+    /// [place](Active::place) if it has one. If it cannot be ended, it is lost, and only ends queries and writes the
+    /// [counters of captures without draws](counters_without_captures).
+    ///
+    /// # Safety
+    /// The contract of [`Capture::end`](vkxfb::runtime::Capture::end).
+    unsafe fn end_and_hoist(
         &mut self,
         capture: SharedCapture,
-        read_from: ReadFrom,
-        drawn: Drawn,
-        place: Option<usize>,
-        ended: Result<(), RuntimeError>,
+        active: Active,
+        counters: [Option<CounterBuffer>; BUFFERS],
     ) {
+        let Active { counters: begin, read_from, drawn, place, .. } = active;
+        // SAFETY: the caller's contract.
+        let ended = unsafe { lock(&capture).end(&counters) };
         if let Err(error) = ended {
-            lock(&capture).discard_current();
             if !self.lose(A_CAPTURE, drawn, error) {
                 return;
             }
+            let counters = counters_without_captures(&begin, counters);
+            let mut capture = lock(&capture);
+            capture.discard_current();
+            // If the counters are what is wrong, none are written.
+            // SAFETY: the caller's contract.
+            _ = unsafe { capture.end(&counters) };
         }
         let capture = Hoisted::Capture(capture, read_from, drawn);
         match place {
@@ -320,12 +335,11 @@ impl Captures {
     /// Ends the active capture, whose draws are only counted.
     #[cold]
     fn end_counted(&mut self) {
-        let Some(active) = self.active.take() else { return };
+        let Some(mut active) = self.active.take() else { return };
         self.forget_counts();
-        let Some(capture) = active.capture else { return };
+        let Some(capture) = active.capture.take() else { return };
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
-        let ended = unsafe { lock(&capture).end(&[]) };
-        self.hoist(capture, active.read_from, active.drawn, active.place, ended);
+        unsafe { self.end_and_hoist(capture, active, [None; BUFFERS]) };
     }
 
     /// Looks up the variant for the bound pipeline and the current dynamic state. Returns whether there is one: `false`
@@ -852,9 +866,9 @@ unsafe fn set_condition(
     }
 }
 
-/// Returns the counters that `vkCmdEndTransformFeedbackEXT` writes if no draw was captured. A
-/// counter that is passed only to End becomes 0. A counter that is passed to both Begin and End
-/// keeps its value, so it is not written.
+/// Returns the counters that `vkCmdEndTransformFeedbackEXT` writes if no draw was captured, or if the capture is lost. A
+/// counter that is passed only to End becomes 0: it may have any value before, and later captures and draws read it. A
+/// counter that is passed to both Begin and End keeps its value, so it is not written.
 fn counters_without_captures(
     begin: &[Option<CounterBuffer>; BUFFERS],
     mut end: [Option<CounterBuffer>; BUFFERS],
@@ -863,7 +877,7 @@ fn counters_without_captures(
         let (Some(first), Some(last)) = (begin, *end) else { continue };
         if (first.buffer, first.offset) != (last.buffer, last.offset) {
             tracing::error!(
-                "a counter is not copied to the place given to End, because no pipeline captures"
+                "a counter is not copied to the place given to End, because nothing was captured"
             );
         }
         *end = None;

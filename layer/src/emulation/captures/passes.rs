@@ -329,8 +329,6 @@ impl Captures {
                 _ => None,
             });
             self.lose(A_CAPTURE, drawn.unwrap_or_default(), PipelineError::SuspendedElsewhere);
-            // Nobody must wait for ends of queries that are not recorded.
-            self.query_changes.retain(|change| !change.ends);
             self.forget();
         }
         // SAFETY: the caller's contract.
@@ -495,12 +493,16 @@ impl Captures {
             })
         };
         (self.order, self.descriptors) = (order, descriptors);
-        played.map(|()| barriers)
+        played?;
+        if let Hoisted::Capture(capture, ..) | Hoisted::Ends(capture) = item {
+            self.ended.try_extend(&lock(capture).ended)?;
+        }
+        Ok(barriers)
     }
 
     /// An element of the list `hoisted` is lost, because recording it has failed with this error: of a capture only the
-    /// ends of its queries are recorded, and the arguments of a draw become those of an empty draw. Returns whether
-    /// recording goes on.
+    /// ends of its queries and [counters that become 0](vkxfb::runtime::Capture::discard_all) are recorded, and the
+    /// arguments of a draw become those of an empty draw. Returns whether recording goes on.
     ///
     /// # Safety
     /// The contract of [`play`](Self::play).
@@ -512,10 +514,18 @@ impl Captures {
     ) -> bool {
         match item {
             Hoisted::Capture(capture, _, drawn) => {
-                if !self.lose(A_CAPTURE, *drawn, error) {
+                let goes_on = self.lose(A_CAPTURE, *drawn, error);
+                {
+                    let mut capture = lock(capture);
+                    // Other command buffers may play it, too, and not where draws of it are recorded already.
+                    if goes_on || capture.is_flushed() {
+                        capture.discard_all();
+                    }
+                }
+                if !goes_on {
                     return false;
                 }
-                lock(capture).discard_all();
+                self.order.forget();
                 // SAFETY: the caller's contract.
                 match unsafe { self.play_one(cmd, item) } {
                     Ok(_) => true,
@@ -547,14 +557,13 @@ impl Captures {
     }
 
     /// This command buffer is about to execute a secondary command buffer: adds its hoisted captures and computations of
-    /// draw arguments, and its changes of queries, to its own.
+    /// draw arguments, and the queries that it ends, to its own.
     ///
     /// # Safety
     /// The buffers and other objects that the captures use are valid.
     pub(crate) unsafe fn execute(&mut self, executed: Result<Executed, RuntimeError>) {
         let added = executed.and_then(|executed| {
-            self.query_changes.try_room(executed.query_changes.len())?;
-            self.query_changes.extend(executed.query_changes);
+            self.ended.try_extend(&executed.ended)?;
             Ok(executed.hoisted)
         });
         let hoisted = match added {
@@ -614,16 +623,14 @@ impl Captures {
     }
 
     /// Returns the captures and computations that a secondary command buffer cannot record itself, because the command
-    /// buffers that execute it record them, and its changes of queries.
+    /// buffers that execute it record them, and the queries that it ends.
     ///
     /// # Errors
     /// [`RuntimeError::HostMemory`]
     pub(crate) fn executed(&self) -> Result<Executed, RuntimeError> {
         let mut executed = Executed::default();
-        executed.hoisted.try_room(self.hoisted.len())?;
-        executed.hoisted.extend_from_slice(&self.hoisted);
-        executed.query_changes.try_room(self.query_changes.len())?;
-        executed.query_changes.extend_from_slice(&self.query_changes);
+        executed.hoisted.try_extend(&self.hoisted)?;
+        executed.ended.try_extend(&self.ended)?;
         Ok(executed)
     }
 }
