@@ -176,12 +176,11 @@ impl Picture<'_> {
     /// with positions in space.
     fn origin(&self, axes: Axes) -> Option<&'static str> {
         match (self.view, axes) {
-            (View::From { .. }, _) if !self.place.is_position => None,
-            (View::Shader, _) => None,
+            (View::Shader, _) | (_, Axes::Space) => None,
             (View::From { .. }, Axes::Clip) => Some(
                 "drawn from Position, as the shader projects it; an output named worldPos would have the shape itself",
             ),
-            (View::From { .. }, Axes::Space) => Some(
+            (View::From { .. }, Axes::Model) => Some(
                 "drawn from Position, which looks unprojected (w is 1, z leaves 0 to 1), with its y upwards",
             ),
         }

@@ -322,6 +322,7 @@ fn ply_and_gltf_have_the_same_vertices() {
         let primitive = scene.meshes().next().unwrap().primitives().next().unwrap();
         primitive.reader(|_| scene.blob.as_deref()).read_positions().unwrap().collect()
     };
+    let unprojected = [1.0, 2.0, 3.0].map(|x| [x, 6.0, 1.0]);
     for (w, expected, said) in [
         (
             "2",
@@ -333,7 +334,18 @@ fn ply_and_gltf_have_the_same_vertices() {
             [0.25, 0.5, 0.75].map(|x| [x, -1.5, -0.25]),
             "1 of 2 primitives",
         ),
-        ("1", [1.0, 2.0, 3.0].map(|x| [x, 6.0, 1.0]), ""),
+        // As an orthographic projection or the shape itself has it.
+        ("1", unprojected, "gl_Position is in the mesh as it was captured: its w is 1"),
+        // Weights that add up to 1 but for their rounding: in floats, and 0.1, 0.2 and 0.7 in bytes.
+        ("uintBitsToFloat(0x3f7fffff)", unprojected, "as it was captured"),
+        ("(25.0 + 51.0 + 178.0) / 255.0", unprojected, "as it was captured"),
+        // Primitives that the shader discards.
+        ("gl_VertexIndex < 3 ? 1 : 0", unprojected, "1 of 2 primitives"),
+        (
+            "gl_VertexIndex < 3 ? 1.0 : uintBitsToFloat(0x7fc00000)",
+            unprojected,
+            "1 of 2 primitives",
+        ),
         ("0", [[0.0; 3]; 3], "all of 2 primitives reach behind the viewer"),
     ] {
         let source = format!(
@@ -349,7 +361,8 @@ fn ply_and_gltf_have_the_same_vertices() {
                 continue;
             }
             let ran = ran.exits(0);
-            assert_eq!(ran.stderr.contains("is projected"), w != "1", "{w}: {}", ran.stderr);
+            let is_projected = expected != unprojected;
+            assert_eq!(ran.stderr.contains("is projected"), is_projected, "{w}: {}", ran.stderr);
             let found = read();
             assert_eq!(found[..3], expected, "{w}, {}", file.display());
             assert_eq!(found.len(), if said.starts_with('1') { 3 } else { 6 }, "{w}");

@@ -17,16 +17,17 @@ pub(super) struct Vertices<'a> {
 }
 
 impl<'a> Vertices<'a> {
-    /// Takes all primitives. If a shader's `Position` is projected, tells the user what is made of it, and leaves out
-    /// the primitives that reach behind the viewer.
+    /// Takes all primitives, but for those of a shader's `Position` that reach behind the viewer. Tells the user what is
+    /// made of a `Position` that is projected, or may be.
     pub(super) fn of(shown: &Shown<'a>) -> Result<Self> {
         let (records, count) = (shown.records, shown.records.vertices);
         let Some(column) = place(records.columns) else {
             return Ok(Self { column: None, records: (0..count).collect(), positions: Vec::new() });
         };
-        let axes = match column.is_position {
-            true => Axes::in_mesh((0..count).map(|vertex| records.place(vertex, column))),
-            false => Axes::Space,
+        let all = (0..count).map(|vertex| records.place(vertex, column));
+        let (axes, in_picture) = match column.is_position {
+            true => (Axes::in_mesh(all.clone()), Axes::in_picture(all)),
+            false => (Axes::Space, Axes::Space),
         };
         let mut this = Self { column: Some(column), records: Vec::new(), positions: Vec::new() };
         for first in (0..count).step_by(shown.per_primitive()) {
@@ -52,10 +53,17 @@ impl<'a> Vertices<'a> {
                  was captured, and an output named worldPos would have the shape itself",
                 column.name
             ));
+        } else if in_picture != axes && count > 0 {
+            crate::remark(format_args!(
+                "{} is in the mesh as it was captured: its w is 1, and its depths are from 0 to 1, so that it may be \
+                 the shape itself or an orthographic projection, which points y downwards and z away from the viewer",
+                column.name
+            ));
         }
         if left_out > 0 {
             crate::remark(format_args!(
-                "{left_out} of {primitives} primitives reach behind the viewer, and are not in the mesh"
+                "{left_out} of {primitives} primitives reach behind the viewer (w is 0 or less, or no number), and are \
+                 not in the mesh"
             ));
         }
         Ok(this)
