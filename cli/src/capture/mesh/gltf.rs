@@ -25,11 +25,12 @@ use super::{Parsed, Scalar, Values};
 /// all nodes.
 pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Parsed> {
     let gltf = validation::read(bytes)?;
-    types::check(&gltf)?;
-    let buffers = buffers(&gltf, file)?;
     let nodes = Nodes::of(&gltf)?;
+    let shown: Vec<Node<'_>> = gltf.nodes().filter(|node| nodes.is_shown[node.index()]).collect();
+    types::check(&shown)?;
+    let buffers = buffers(&gltf, file)?;
     let mut reader = Reader::new(&buffers);
-    for node in gltf.nodes().filter(|node| nodes.is_shown[node.index()]) {
+    for node in &shown {
         let Some(mesh) = node.mesh() else { continue };
         // A mesh with a skin is moved only by the joints of the skin, not by its own node.
         let place = match node.skin() {
@@ -46,7 +47,7 @@ pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Parsed> {
             reader.add(&primitive, place, first_joint).with_context(what)?;
         }
     }
-    Ok(Parsed { remark: unread::remark(&gltf), ..reader.finish()? })
+    Ok(Parsed { remark: unread::remark(&gltf, &shown), ..reader.finish()? })
 }
 
 /// Reads the buffers, which are in the file itself, in base64 text, or in other files, whose paths are relative to the

@@ -103,7 +103,7 @@ fn what_of_gltf_is_not_read_is_named() {
         (required("EXT_meshopt_compression"), "it requires EXT_meshopt_compression"),
         (required("KHR_mesh_quantization"), "it requires KHR_mesh_quantization"),
         (compressed, "it uses KHR_draco_mesh_compression"),
-        (file(&[("/accessors/0/sparse", sparse)]), "accessor 0: it is sparse"),
+        (file(&[("/accessors/0/sparse", sparse.clone())]), "accessor 0: it is sparse"),
         (file(&[("/asset/version", json!("1.0"))]), "glTF of version '1.0'"),
         // Lists were maps in version 1.
         (json!({ "asset": { "version": "1.1" }, "nodes": {} }), "glTF of version '1.1'"),
@@ -125,7 +125,14 @@ fn what_of_gltf_is_not_read_is_named() {
     let targets = format!("{primitive}/targets");
     assert_eq!(remark(&[]), None);
     // These change nothing of a mesh, or compress what is there without them, too.
-    let looks = json!(["KHR_materials_unlit", "KHR_texture_transform", "EXT_texture_webp"]);
+    let looks = json!([
+        "KHR_materials_unlit",
+        "KHR_texture_transform",
+        "EXT_texture_webp",
+        "KHR_xmp_json_ld",
+        "MSFT_packing_occlusionRoughnessMetallic",
+        "EXT_structural_metadata",
+    ]);
     assert_eq!(remark(&[("/extensionsRequired", looks.clone()), used(looks)]), None);
     assert_eq!(remark(&[draco_used, (&extensions, draco)]), None);
     assert_eq!(
@@ -137,6 +144,21 @@ fn what_of_gltf_is_not_read_is_named() {
         .as_deref(),
         Some("mesh.gltf: read without animations, morph targets, EXT_mesh_gpu_instancing")
     );
+    // Sets beyond those that are read, and attributes of the file's own. What is not read may be sparse.
+    let place = |of: &str| format!("{primitive}/attributes/{of}");
+    let more = ["TEXCOORD_2", "COLOR_1", "JOINTS_1", "WEIGHTS_1", "_OWN"].map(place);
+    let mut more: Vec<_> = more.iter().map(|place| (place.as_str(), json!(1))).collect();
+    let second = json!({ "type": "VEC3", "componentType": 5126, "count": 3, "sparse": sparse });
+    let scenes = json!([{ "nodes": [0] }, { "nodes": [] }]);
+    more.extend([("/accessors/-", second.clone()), ("/scenes", scenes)]);
+    let said = remark(&more).unwrap();
+    let unread = "without other scenes, COLOR_1, JOINTS_1, TEXCOORD_2, WEIGHTS_1, _OWN";
+    assert!(said.ends_with(unread), "{said}");
+    // A mesh that no node shows.
+    let other = json!({ "primitives": [{ "attributes": { "POSITION": 1 } }] });
+    let mut bounded = second;
+    (bounded["min"], bounded["max"]) = (json!([0, 0, 0]), json!([1, 1, 1]));
+    assert_eq!(remark(&[("/accessors/-", bounded), ("/meshes/-", other)]), None);
 }
 
 /// Elements without properties take no bytes: billions of them would be read until no memory is left.

@@ -3,20 +3,21 @@
 
 use anyhow::{Context, Result, bail};
 use gltf::accessor::{DataType, Dimensions};
-use gltf::{Accessor, Gltf, Semantic};
+use gltf::{Accessor, Node, Semantic};
 
-use super::bounds;
+use super::{bounds, unread};
 
 use DataType::{F32, U8, U16, U32};
 use Dimensions::{Mat4, Scalar, Vec2, Vec3, Vec4};
 
-/// Checks all accessors that will be read, according to [the specification's
+/// Checks the accessors that are read of these nodes, according to [the specification's
 /// lists](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#meshes-overview).
-pub(super) fn check(gltf: &Gltf) -> Result<()> {
-    for mesh in gltf.meshes() {
+pub(super) fn check(shown: &[Node<'_>]) -> Result<()> {
+    for mesh in shown.iter().filter_map(Node::mesh) {
         for primitive in mesh.primitives() {
             let place = format!("mesh {}, primitive {}", mesh.index(), primitive.index());
-            for (semantic, accessor) in primitive.attributes() {
+            for (semantic, accessor) in primitive.attributes().filter(|(of, _)| unread::is_read(of))
+            {
                 let (dimensions, types): (&[_], &[_]) = match semantic {
                     Semantic::Positions | Semantic::Normals => (&[Vec3], &[F32]),
                     Semantic::Tangents => (&[Vec4], &[F32]),
@@ -34,7 +35,7 @@ pub(super) fn check(gltf: &Gltf) -> Result<()> {
             }
         }
     }
-    for skin in gltf.skins() {
+    for skin in shown.iter().filter(|node| node.mesh().is_some()).filter_map(Node::skin) {
         if let Some(matrices) = skin.inverse_bind_matrices() {
             is_of(&matrices, &format!("skin {}: matrices", skin.index()), &[Mat4], &[F32])?;
         }

@@ -1,23 +1,45 @@
 //! What of glTF is not read. A file that is nothing without it is refused; of the rest the user is told.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, bail};
-use gltf::Gltf;
+use gltf::{Gltf, Node, Semantic};
 
 /// What extensions are about, as the second part of their names says, if they cannot change the vertices and triangles
-/// of a mesh.
-const OF_LOOKS: [&str; 4] = ["lights", "materials", "techniques", "texture"];
+/// of a mesh: how it looks, sounds, or what is known of it.
+const SUBJECTS: [&str; 8] =
+    ["audio", "lights", "materials", "packing", "structural", "techniques", "texture", "xmp"];
+
+/// Other extensions that cannot change them, by their whole names.
+const NAMES: [&str; 4] = [
+    "CESIUM_primitive_outline",
+    "EXT_instance_features",
+    "EXT_mesh_features",
+    "FB_geometry_metadata",
+];
 
 /// Extensions that compress what the file also has without them, unless it requires them.
 const COMPRESSIONS: [&str; 3] =
     ["EXT_meshopt_compression", "KHR_draco_mesh_compression", "KHR_meshopt_compression"];
 
-fn is_of_looks(extension: &str) -> bool {
-    extension.split('_').nth(1).is_some_and(|subject| OF_LOOKS.contains(&subject))
+fn leaves_meshes(extension: &str) -> bool {
+    let subject = extension.split('_').nth(1);
+    subject.is_some_and(|subject| SUBJECTS.contains(&subject)) || NAMES.contains(&extension)
+}
+
+/// Whether this attribute of a primitive is read.
+pub(super) fn is_read(semantic: &Semantic) -> bool {
+    match semantic {
+        Semantic::Positions | Semantic::Normals | Semantic::Tangents => true,
+        Semantic::TexCoords(set) => *set < 2,
+        Semantic::Colors(set) | Semantic::Joints(set) | Semantic::Weights(set) => *set == 0,
+        Semantic::Extras(_) => false,
+    }
 }
 
 /// Checks that meshes can be read without the extensions that a file requires.
 pub(super) fn check_required(extensions: &[String]) -> Result<()> {
-    let needed = extensions.iter().map(String::as_str).filter(|name| !is_of_looks(name));
+    let needed = extensions.iter().map(String::as_str).filter(|name| !leaves_meshes(name));
     let needed: Vec<&str> = needed.collect();
     if !needed.is_empty() {
         bail!("it requires {}, which is not read", needed.join(", "));
@@ -32,18 +54,28 @@ pub(super) fn compression(extensions: &[String]) -> Option<String> {
     Some(format!("it uses {used}, which is not read"))
 }
 
-/// Says what of a file changes its meshes, and is not read. `None` if there is nothing.
-pub(super) fn remark(gltf: &Gltf) -> Option<String> {
+/// Says what of a file belongs to its meshes, and is not read, if these nodes are. `None` if there is nothing.
+pub(super) fn remark(gltf: &Gltf, shown: &[Node<'_>]) -> Option<String> {
     let mut unread = Vec::new();
+    if gltf.scenes().len() > 1 {
+        unread.push("other scenes".to_owned());
+    }
     if gltf.animations().len() > 0 {
-        unread.push("animations");
+        unread.push("animations".to_owned());
     }
-    let mut primitives = gltf.meshes().flat_map(|mesh| mesh.primitives());
+    let meshes = || shown.iter().filter_map(Node::mesh);
+    let mut primitives = meshes().flat_map(|mesh| mesh.primitives());
     if primitives.any(|primitive| primitive.morph_targets().len() > 0) {
-        unread.push("morph targets");
+        unread.push("morph targets".to_owned());
     }
+    let mut attributes = BTreeSet::new();
+    for primitive in meshes().flat_map(|mesh| mesh.primitives()) {
+        let others = primitive.attributes().filter(|(semantic, _)| !is_read(semantic));
+        attributes.extend(others.map(|(semantic, _)| semantic.to_string()));
+    }
+    unread.extend(attributes);
     let extensions = gltf.extensions_used();
-    let extensions = extensions.filter(|name| !is_of_looks(name) && !COMPRESSIONS.contains(name));
-    unread.extend(extensions);
+    let extensions = extensions.filter(|name| !leaves_meshes(name) && !COMPRESSIONS.contains(name));
+    unread.extend(extensions.map(str::to_owned));
     (!unread.is_empty()).then(|| format!("read without {}", unread.join(", ")))
 }
