@@ -170,13 +170,14 @@ outputs and push constants.
 
 PLY and glTF have their vertices where an output that is named as a position
 has them (worldPos), otherwise where Position is: as it was captured where its
-w is 1; a projected one as it is seen, at x/w, -y/w, -z/w with y upwards and z
-towards the viewer, without primitives that reach behind the viewer, which is
-said. Normals, texture coordinates and colours by their names as well:
-vNormal, outUV, geomColour. The last word of a name says what it is. Where no
-position is captured, the first output of three or four floats is taken for
-one, which is said. In PLY a colour from 0 to 1 becomes bytes (red green blue
-alpha), as other programs read it. Normals also shade a PNG smoothly.
+w is 1, also after an orthographic projection; one with perspective as it is
+seen, at x/w, -y/w, -z/w with y upwards and z towards the viewer. Primitives
+that reach behind the viewer are left out, which is said. Normals, texture
+coordinates and colours by their names as well: vNormal, outUV, geomColour.
+The last word of a name says what it is. Where no position is captured, the
+first output of three or four floats is taken for one, which is said. In PLY a
+colour from 0 to 1 becomes bytes (red green blue alpha), as other programs
+read it. Normals also shade a PNG smoothly.
 
 Exit status: 0 captured; 1 the driver captured something else (--compare); 2
 something kept it from running, or the validation layer objected. After
@@ -382,26 +383,27 @@ fn capture(
         Some(Format::Table) if is_seen => Some(shown.table_for_terminal().into_bytes()),
         format => format.map(|format| shown.render(format)).transpose()?,
     };
-    let (mut text, mut json) = (String::new(), None);
-    match (&arguments.output, bytes) {
-        (None, Some(bytes)) if format == Some(Format::Json) => {
-            json = Some(String::from_utf8(bytes)?);
+    // What is not written to a file is printed.
+    let printed = match (&arguments.output, bytes) {
+        (Some(file), Some(bytes)) => {
+            files.push((file.as_path(), bytes));
+            None
         }
-        (None, Some(bytes)) => text = String::from_utf8(bytes)?,
-        (Some(file), Some(bytes)) => files.push((file.as_path(), bytes)),
-        (_, None) => {}
-    }
+        (_, bytes) => bytes,
+    };
     progress.end();
     for (file, bytes) in &files {
         super::write(file, bytes)?;
     }
-    if text.is_empty() && json.is_none() {
-        let names: Vec<String> = files.iter().map(|(file, _)| file.display().to_string()).collect();
-        text = format!("{}: {}\n", names.join(", "), shown.summary());
-    }
-    match json {
-        Some(json) => super::show_json_text(&json)?,
-        None => super::show(&text)?,
+    match (printed, format) {
+        (Some(json), Some(Format::Json)) => super::show_json_text(&String::from_utf8_lossy(&json))?,
+        (Some(table), Some(Format::Table)) => super::show(&String::from_utf8_lossy(&table))?,
+        (Some(data), _) => super::show_data(&data)?,
+        (None, _) => {
+            let names = files.iter().map(|(file, _)| file.display().to_string());
+            let names = names.collect::<Vec<_>>().join(", ");
+            super::show(&format!("{names}: {}\n", shown.summary()))?;
+        }
     }
     let mut outcome = Outcome::AllRight;
     let compare = if is_tessellated { compare::of_patches } else { compare::in_order };

@@ -27,18 +27,18 @@ impl Write for Keeper {
     }
 }
 
-/// A writer that shows the log on standard error. Its own colours are all that controls the terminal.
-pub(super) struct Screen;
+/// A writer that shows the log on a terminal, which is controlled by nothing but the log's own colours.
+pub(super) struct Screen<W>(pub(super) W);
 
-impl Write for Screen {
+impl<W: Write> Write for Screen<W> {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         let text = terminal::coloured(&String::from_utf8_lossy(bytes));
-        std::io::stderr().write_all(text.as_bytes())?;
+        self.0.write_all(text.as_bytes())?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> Result<()> {
-        std::io::stderr().flush()
+        self.0.flush()
     }
 }
 
@@ -46,4 +46,18 @@ impl Write for Screen {
 pub(super) fn kept() -> String {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     anstream::adapter::strip_str(&String::from_utf8_lossy(&kept)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_more_than_colours() {
+        let mut shown = Vec::new();
+        let line = "\u{1b}[2m1\u{1b}[0m read \u{1b}]0;a\u{7}\u{9b}2J\u{202e}\n";
+        Screen(&mut shown).write_all(line.as_bytes()).unwrap();
+        let shown = String::from_utf8(shown).unwrap();
+        assert_eq!(shown, "\u{1b}[2m1\u{1b}[0m read \\u{1b}]0;a\\u{7}\\u{9b}2J\\u{202e}\n");
+    }
 }

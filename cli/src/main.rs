@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::builder::Styles;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use owo_colors::OwoColorize;
 use serde::Serialize;
@@ -228,13 +228,14 @@ impl From<ResourcesName> for Resources {
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("VKXFB_LOG").unwrap_or_else(|_| "warn".into()))
-        .with_writer((|| log::Screen).and(|| log::Keeper))
+        .with_writer((|| log::Screen(std::io::stderr())).and(|| log::Keeper))
         .with_ansi(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
         .init();
     leave_naga_silent();
     let given = join_lists(std::env::args_os());
-    let arguments = Arguments::try_parse_from(&given);
-    let command = arguments.unwrap_or_else(|error| leave(suggested(error), &given)).command;
+    let is_plain = !given.iter().all(is_printable);
+    let arguments = parse(&given, is_plain);
+    let command = arguments.unwrap_or_else(|error| leave(suggested(error), is_plain)).command;
     let result = match &command {
         Command::Bench(arguments) => bench::run(arguments),
         Command::BroadcastColor(arguments) => broadcast::run(arguments),
@@ -272,17 +273,29 @@ fn suggested(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Ends the command with an error in its arguments, or with the help that these ask for.
-fn leave(error: clap::Error, given: &[OsString]) -> ! {
-    let is_printable = |argument: &OsString| {
-        let argument = argument.to_string_lossy();
-        terminal::in_line(&argument) == argument
-    };
-    if given.iter().all(is_printable) {
+/// Whether nothing of an argument would control a terminal.
+fn is_printable(argument: &OsString) -> bool {
+    let argument = argument.to_string_lossy();
+    terminal::in_line(&argument) == argument
+}
+
+/// Parses the arguments. What is said of them has clap's colours, unless it `is_plain`: among these colours the escape
+/// sequences of an argument could not be told apart.
+fn parse(given: &[OsString], is_plain: bool) -> Result<Arguments, clap::Error> {
+    let mut command = Arguments::command();
+    if is_plain {
+        command = command.styles(Styles::plain());
+    }
+    let mut matches = command.try_get_matches_from_mut(given)?;
+    Arguments::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// Ends the command with an error in its arguments, or with the help that these ask for. With `is_plain` it has no
+/// colours, and what an argument would control the terminal with is escaped.
+fn leave(error: clap::Error, is_plain: bool) -> ! {
+    if !is_plain {
         error.exit();
     }
-    // In clap's own colours the escape sequences of an argument could not be told apart.
-    let error = error.with_cmd(&Arguments::command().styles(Styles::plain()));
     let text = error.render().ansi().to_string();
     match error.use_stderr() {
         true => say(&text),
@@ -303,15 +316,24 @@ fn leave_naga_silent() {
 
 /// Writes text to standard output, where nothing of it controls the terminal.
 ///
-/// All that the command prints goes through this function, its relatives below, and [`complain`], [`remark`] and the
-/// log.
+/// What the command prints goes through this function, its relatives below, and [`complain`], [`remark`] and the log.
+/// Others print, too: clap, where all arguments are harmless ([`leave`]); progress bars; the handlers of crashes and
+/// the hook of panics; and a child process of `probe --isolate`, whose results go to its parent.
 fn show(text: &str) -> Result<()> {
-    put(&terminal::printable(text))
+    put(anstream::stdout(), terminal::printable(text).as_bytes())
 }
 
 /// Like [`show`], for text with colours of our own, whose parts from outside are escaped.
 fn show_coloured(text: &str) -> Result<()> {
-    put(&terminal::coloured(text))
+    put(anstream::stdout(), terminal::coloured(text).as_bytes())
+}
+
+/// Writes what other programs read to standard output: byte for byte, unless a terminal shows it.
+fn show_data(data: &[u8]) -> Result<()> {
+    match std::io::stdout().is_terminal() {
+        true => show(&String::from_utf8_lossy(data)),
+        false => put(std::io::stdout(), data),
+    }
 }
 
 fn show_json(value: &impl Serialize) -> Result<()> {
@@ -320,14 +342,13 @@ fn show_json(value: &impl Serialize) -> Result<()> {
 
 /// Like [`show`], for JSON, which means the same afterwards.
 fn show_json_text(json: &str) -> Result<()> {
-    put(&terminal::json(json))
+    put(anstream::stdout(), terminal::json(json).as_bytes())
 }
 
-/// Writes to standard output, without colours if it is not a terminal. It is not an error if the
-/// reader, such as `head`, has closed the pipe.
-fn put(text: &str) -> Result<()> {
-    let mut out = anstream::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+/// Writes to standard output, which `anstream` leaves without colours if it is not a terminal. It is not an error if
+/// the reader, such as `head`, has closed the pipe.
+fn put(mut out: impl Write, bytes: &[u8]) -> Result<()> {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write to standard output"),
     }
@@ -383,17 +404,14 @@ fn say(what: &str) {
     let _ = writeln!(anstream::stderr(), "{}", terminal::printable(what));
 }
 
-/// Returns the text of a message, without what would control the terminal. Lines after the first are indented, so that
-/// a line break in a name does not make a message of its own.
+/// Returns the text of a message, without what would control the terminal. All lines after the first are indented, so
+/// that a line break in a name does not make a message of its own, and lists keep their shape.
 fn message(what: impl Display) -> String {
     let text = terminal::printable(&what.to_string());
-    let indent = |line: &str| match line.is_empty() || line.starts_with(' ') {
-        true => line.to_owned(),
-        false => format!("  {line}"),
-    };
-    let (first, rest) = text.split_once('\n').map_or((&*text, None), |(a, b)| (a, Some(b)));
-    let rest = rest.into_iter().flat_map(|rest| rest.split('\n')).map(indent);
-    std::iter::once(first.to_owned()).chain(rest).collect::<Vec<_>>().join("\n")
+    let mut lines = text.split('\n');
+    let first = lines.next().unwrap_or_default().to_owned();
+    let indent = |line: &str| if line.is_empty() { String::new() } else { format!("  {line}") };
+    std::iter::once(first).chain(lines.map(indent)).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the first message of each kind from the validation layer, with the number of messages of
@@ -750,7 +768,7 @@ impl Output {
                 .with_context(|| format!("cannot write {}", file.display()))?;
         }
         if self.text {
-            show(&disassemble(words).context("cannot run spirv-dis")?)?;
+            show_data(&disassemble(words).context("cannot run spirv-dis")?)?;
         }
         if self.json {
             show_json(report)?;
@@ -765,9 +783,9 @@ fn parse_backend(name: &str) -> Result<Backend, String> {
 }
 
 /// Returns the module as SPIR-V assembly. `None` if spirv-dis is not installed or fails.
-fn disassemble(words: &[u32]) -> Option<String> {
+fn disassemble(words: &[u32]) -> Option<Vec<u8>> {
     let mut file = tempfile::NamedTempFile::new().ok()?;
     file.write_all(bytemuck::cast_slice(words)).ok()?;
     let output = std::process::Command::new("spirv-dis").arg(file.path()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    output.status.success().then_some(output.stdout)
 }

@@ -566,6 +566,7 @@ fn probe_device(
         let shaders = run::failing_shaders(failure, &plan, &target)?.into_iter();
         let shaders = shaders.map(|(stage, spirv)| {
             let disassembly = super::disassemble(&spirv);
+            let disassembly = disassembly.map(|text| String::from_utf8_lossy(&text).into_owned());
             FailingShader { stage, spirv, disassembly }
         });
         Ok(Failing { failure: failure.clone(), shaders: shaders.collect() })

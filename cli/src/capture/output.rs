@@ -130,7 +130,7 @@ impl Shown<'_> {
     }
 
     fn names(&self) -> impl Iterator<Item = String> {
-        self.records.columns.iter().flat_map(Column::names).map(|name| in_line(&name))
+        self.records.columns.iter().flat_map(Column::names)
     }
 
     fn numbers(&self, vertex: usize) -> impl Iterator<Item = Number> {
@@ -145,7 +145,9 @@ impl Shown<'_> {
     fn table(&self, most: usize) -> String {
         let mut table = Table::new();
         table.load_style(RULES).force_no_tty();
-        table.set_header(["primitive".to_owned()].into_iter().chain(self.names()));
+        // A table is for reading, wherever it goes: a line break in a name must not look like a row.
+        let names = self.names().map(|name| in_line(&name));
+        table.set_header(["primitive".to_owned()].into_iter().chain(names));
         let vertices = self.records.vertices;
         for vertex in 0..vertices.min(most) {
             let primitive = (vertex / self.per_primitive()).to_string();

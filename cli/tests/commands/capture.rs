@@ -316,6 +316,7 @@ fn columns_are_chosen_and_made_into_formats() {
     refuses("0=nothing,3=color", &["no column 'nothing'", "position (x y)"]);
     refuses("0=position,place=color", &["says twice what input 'place' at location 0 (vec4)"]);
     refuses("9=position", &["--attribute 9: the shader has no such input", "'tint' at location 3"]);
+    refuses("0=position,3=color,4=position:R64G64_SFLOAT", &["location 4", "64 bits"]);
     refuses(
         "0=position,3=color,4=first:R16_SINT",
         &["column first", "vertex 1, as R16_SINT", "out of range"],
@@ -519,13 +520,13 @@ fn what_a_shader_lacks_is_named() {
     let bare = ["capture", &files.arguments[0], "--constant=7=2", "--device", "no such device"];
     vkxfb(&bare).refuses(&[
         "these are missing:\n",
-        "\n  input 'inPosition' at location 0 (vec3): --mesh FILE",
-        "\n  input 'a_normal' at location 1",
-        "\n  input 'uv0' at location 2",
-        "\n  descriptor set 0 binding 2",
-        "\n  descriptor set 1 binding 0",
-        "\n  the push constants",
-        "\n  what is drawn: --vertices N",
+        "\n    input 'inPosition' at location 0 (vec3): --mesh FILE",
+        "\n    input 'a_normal' at location 1",
+        "\n    input 'uv0' at location 2",
+        "\n    descriptor set 0 binding 2",
+        "\n    descriptor set 1 binding 0",
+        "\n    the push constants",
+        "\n    what is drawn: --vertices N",
     ]);
 
     let with = |more: &[&str], what: &[&str]| {
@@ -571,8 +572,8 @@ fn what_a_shader_lacks_is_named() {
         r#"{ "matrix": "idntity", "tint": null }"#,
         &[
             "wrong.json: 2 values are wrong:",
-            "\n  matrix: 'idntity'",
-            "\n  tint: null is no number",
+            "\n    matrix: 'idntity'",
+            "\n    tint: null is no number",
         ],
     );
     // An error that occurs during the capture is the only one that is reported.

@@ -903,7 +903,7 @@ fn vertex_formats_are_arguments() {
     assert_ne!(formatted, packed, "the formats are compiled in");
     common::validate(&vkxfb::spirv::words_from_bytes(&formatted).unwrap(), "vulkan1.1");
 
-    lower(&["--attribute", "1=R8G8B8A8_UINT"]).refuses(&["shader.spv", "location 1"]);
+    lower(&["--attribute", "1=R64G64_SFLOAT"]).refuses(&["shader.spv", "location 1"]);
     lower(&["--attribute", "1=R8G8B8A8"]).refuses(&["'R8G8B8A8'", "R8G8B8A8_UNORM"]);
     lower(&["--attribute", "1"]).refuses(&["LOCATION=FORMAT[@BINDING[+OFFSET]]"]);
     lower(&["--attribute", "9=R32_UINT"]).refuses(&["no input at location 9", "0, 1, 2, 3"]);
@@ -1139,7 +1139,7 @@ fn glsl_is_compiled_by_glslang() {
     let wrong = shaders.file("wrong.vert", b"#version 450\nvoid main() { float a = nothing; }");
     let ran = vkxfb(&["inspect", &wrong]).exits(2);
     let said = format!(
-        "error: glslang does not compile {wrong}:\nERROR: {wrong}:2: 'nothing' : undeclared identifier\n"
+        "error: glslang does not compile {wrong}:\n  ERROR: {wrong}:2: 'nothing' : undeclared identifier\n"
     );
     assert_eq!(ran.stderr, said);
     let without = shaders.file("without.vert", b"#version 450\nvoid f() {}");
@@ -1177,7 +1177,7 @@ fn glslang_that_is_missing_or_crashes_is_an_error() {
         std::fs::write(folder.join(name), script).unwrap();
         let mode = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(folder.join(name), mode).unwrap();
-        inspect(&glsl).refuses(&["does not compile", &format!("\n{name} says no\n")]);
+        inspect(&glsl).refuses(&["does not compile", &format!("\n  {name} says no\n")]);
     }
     std::fs::write(folder.join("glslang"), "#!/bin/sh\nkill -SEGV $$\n").unwrap();
     inspect(&glsl).refuses(&["crashed or was killed", "a.vert", "signal: 11"]);
