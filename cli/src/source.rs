@@ -206,19 +206,28 @@ pub(super) fn read(
     entry_point: Option<&str>,
     constants: &Constants,
 ) -> Result<(Vec<u32>, Values)> {
+    read_of(file, &read_bytes(file)?, entry_point, constants)
+}
+
+/// Like [`read`], for a file with these bytes.
+fn read_of(
+    file: &Path,
+    bytes: &[u8],
+    entry_point: Option<&str>,
+    constants: &Constants,
+) -> Result<(Vec<u32>, Values)> {
     let path = || file.display().to_string();
-    let bytes = read_bytes(file)?;
-    let kind = Kind::of(file, &bytes);
+    let kind = Kind::of(file, bytes);
     let words = match kind {
-        Kind::Spirv => words_from_bytes(&bytes).with_context(path)?,
+        Kind::Spirv => words_from_bytes(bytes).with_context(path)?,
         Kind::Wgsl => {
             let overrides = constants.overrides();
             let overrides: Vec<_> = overrides.iter().map(|(key, v)| (key.as_str(), *v)).collect();
-            let source = std::str::from_utf8(&bytes).with_context(path)?;
+            let source = std::str::from_utf8(bytes).with_context(path)?;
             wgsl::vertex_shader_with(source, entry_point, &overrides).with_context(path)?
         }
-        Kind::Glsl => glslang::compile(file, &bytes, "vert")?,
-        _ => return Err(refuse(file, &bytes, kind, ACCEPTED)),
+        Kind::Glsl => glslang::compile(file, bytes, "vert")?,
+        _ => return Err(refuse(file, bytes, kind, ACCEPTED)),
     };
     tracing::debug!(file = %file.display(), ?kind, words = words.len(), "read");
     let values = match kind {
@@ -295,8 +304,10 @@ fn read_before(
     of_later: &Constants,
     others: Constants,
 ) -> Result<(Vec<u32>, Values)> {
-    if Kind::of(file, &read_bytes(file)?) != Kind::Wgsl {
-        let (words, mut values) = read(file, entry_point, &others)?;
+    // It is read once: a pipe has nothing left then.
+    let bytes = read_bytes(file)?;
+    if Kind::of(file, &bytes) != Kind::Wgsl {
+        let (words, mut values) = read_of(file, &bytes, entry_point, &others)?;
         let path = || file.display().to_string();
         let (shared, _) = of_later.split(&words).with_context(path)?;
         values.append(shared.values(&words).with_context(path)?);
@@ -306,7 +317,7 @@ fn read_before(
     // removed if a later shader has it.
     let mut given = others.and(of_later);
     loop {
-        let result = read(file, entry_point, &given);
+        let result = read_of(file, &bytes, entry_point, &given);
         let missing = match &result {
             Err(error) => match error.downcast_ref() {
                 Some(FrontendError::NoOverride { key, .. }) => key.clone(),

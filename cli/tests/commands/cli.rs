@@ -1181,6 +1181,60 @@ fn glslang_that_is_missing_or_crashes_is_an_error() {
     }
     std::fs::write(folder.join("glslang"), "#!/bin/sh\nkill -SEGV $$\n").unwrap();
     inspect(&glsl).refuses(&["crashed or was killed", "a.vert", "signal: 11"]);
+    // By the other name only where there is none by the first.
+    std::fs::set_permissions(folder.join("glslang"), std::fs::Permissions::from_mode(0o644))
+        .unwrap();
+    inspect(&glsl).refuses(&["a.vert is GLSL", "glslang, which compiles it, cannot be run"]);
+}
+
+/// What expands to more than fits a computer ends glslang, and nothing else.
+#[cfg(target_os = "linux")]
+#[test]
+fn glslang_has_limits() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let shaders = Shaders::new();
+    let folder = shaders.0.path();
+    // It gets its input after its limits.
+    let script = "#!/bin/sh\nread -r line\necho $line, $(ulimit -v) KiB, $(ulimit -t) s\nexit 2\n";
+    std::fs::write(folder.join("glslang"), script).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.join("glslang"), mode).unwrap();
+    let glsl = shaders.file("limited.conf", b"#version 450\nvoid main() {}");
+    let mut command = command(&["inspect", &glsl]);
+    let ran = Ran::new(command.env("PATH", folder).output().unwrap());
+    ran.refuses(&["\n  #version 450, 4194304 KiB, 120 s\n"]);
+}
+
+/// glslang gets what was read already: from standard input, and from a file that it would take for its configuration.
+#[cfg(unix)]
+#[test]
+fn glsl_comes_from_standard_input_too() {
+    use std::io::Write as _;
+
+    let shaders = Shaders::new();
+    shaders.file("place.glsl", b"#define PLACE vec4(1)\n");
+    let source = b"#version 450
+        #extension GL_GOOGLE_include_directive : require
+        #include \"place.glsl\"
+        void main() { gl_Position = PLACE; }";
+    let conf = shaders.file("in.conf", source);
+    vkxfb(&["inspect", &conf]).exits(0);
+    let wrong = shaders.file("wrong.vert", b"#version 450\nvoid main() { float a = nothing; }");
+    let from = |file: &str| {
+        let mut command = command(&["inspect", "/dev/stdin"]);
+        let input = std::fs::File::open(file).unwrap();
+        Ran::new(command.current_dir(shaders.0.path()).stdin(input).output().unwrap())
+    };
+    from(&conf).exits(0);
+    from(&wrong).refuses(&["\n  ERROR: /dev/stdin:2: 'nothing'"]);
+    // A pipe can be read once.
+    let mut piped = command(&["inspect", "/dev/stdin"]);
+    let piped = piped.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let plain = b"#version 450\nvoid main() { gl_Position = vec4(1); }";
+    child.stdin.take().unwrap().write_all(plain).unwrap();
+    Ran::new(child.wait_with_output().unwrap()).exits(0);
 }
 
 /// Macros expand to 2,000 calls, each within the one before. A compiler in the command's own process, which recurses,
