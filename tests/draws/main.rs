@@ -118,7 +118,7 @@ fn a_program_that_once_failed_holds_on_the_layer() {
 #[test]
 fn random_direct_draws_hold_on_the_layer() {
     let variables = [("VKXFB_INDIRECT", "0"), ("VKXFB_LOG", "vkxfb_layer=trace")];
-    let Some(said) = run_programs_on_the_layer(120, &variables) else { return };
+    let Some(said) = run_programs_on_the_layer(300, &variables) else { return };
     for what in ["captures are recorded after their pass", "together with the one before"] {
         assert!(said.contains(what), "{said}");
     }

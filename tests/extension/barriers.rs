@@ -208,7 +208,7 @@ fn capture_frame(has_aliases: bool) {
 }
 
 /// Runs a test that calls [`capture_frame`] on the layer. Returns the line of its log that has [`LOGGED`].
-fn logged_of_frame(test: fn()) -> Option<String> {
+fn logged_of_frame<F: Fn()>(test: F) -> Option<String> {
     let variables = [("VKXFB_LOG", "vkxfb_layer::emulation=trace,vkxfb_layer::device=info")];
     let said = common::layer::run_on_it(test, &variables)?;
     let logged: Vec<&str> = said.lines().filter(|line| line.contains(LOGGED)).collect();
