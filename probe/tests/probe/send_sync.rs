@@ -14,7 +14,7 @@ send_and_sync! {
         BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing, MissingContents,
     }
     vkxfb_probe::diagnose {
-        CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, PrimitiveDiff, Sequence<'static>, Slot,
+        CapturedBuffer<'static>, DiagnoseError, Expectation<'static>, Fault, Mismatch, Patch, PrimitiveDiff, Sequence<'static>, Slot,
         Verdict, VertexRef,
     }
     vkxfb_probe::emission { Emission }
