@@ -441,33 +441,6 @@ impl Machine {
         }
     }
 
-    /// Records a secondary command buffer, which is executed in a pass.
-    ///
-    /// # Safety
-    /// What it inherits is valid, and what `record` records.
-    unsafe fn secondary(
-        &self,
-        inherited: &vk::CommandBufferInheritanceInfo<'_>,
-        record: impl FnOnce(vk::CommandBuffer),
-    ) -> vk::CommandBuffer {
-        let raw = &self.program.raw;
-        let allocate = vk::CommandBufferAllocateInfo::default()
-            .command_pool(self.secondaries)
-            .level(vk::CommandBufferLevel::SECONDARY)
-            .command_buffer_count(1);
-        let continues = vk::CommandBufferBeginInfo::default()
-            .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
-            .inheritance_info(inherited);
-        // SAFETY: the caller's contract.
-        unsafe {
-            let inner = raw.allocate_command_buffers(&allocate).unwrap()[0];
-            raw.begin_command_buffer(inner, &continues).unwrap();
-            record(inner);
-            raw.end_command_buffer(inner).unwrap();
-            inner
-        }
-    }
-
     /// Records the draws of a query at a place, and the beginning and the end of the query.
     ///
     /// # Safety
@@ -521,7 +494,7 @@ impl Machine {
                         .rasterization_samples(vk::SampleCountFlags::TYPE_1);
                     let inherited =
                         vk::CommandBufferInheritanceInfo::default().push_next(&mut rendering);
-                    let inner = self.secondary(&inherited, |inner| {
+                    let inner = self.program.secondary(self.secondaries, &inherited, |inner| {
                         begin(inner);
                         draw_all(inner);
                         end(inner);
@@ -721,7 +694,9 @@ impl Machine {
                     if viewed == Viewed::Rendering {
                         inherited = inherited.subpass(0).push_next(&mut rendering);
                     }
-                    let inner = self.secondary(&inherited, |inner| record(inner, subpass));
+                    let inner = self
+                        .program
+                        .secondary(self.secondaries, &inherited, |inner| record(inner, subpass));
                     raw.cmd_execute_commands(cmd, &[inner]);
                 } else {
                     record(cmd, subpass);

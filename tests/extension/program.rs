@@ -162,6 +162,34 @@ impl Program {
         }
     }
 
+    /// Records a secondary command buffer of a pool, which is executed in a pass.
+    ///
+    /// # Safety
+    /// The pool is of the device, and what the command buffer inherits is valid, and what `record` records.
+    pub unsafe fn secondary(
+        &self,
+        pool: vk::CommandPool,
+        inherited: &vk::CommandBufferInheritanceInfo<'_>,
+        record: impl FnOnce(vk::CommandBuffer),
+    ) -> vk::CommandBuffer {
+        let raw = &self.raw;
+        let allocate = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .level(vk::CommandBufferLevel::SECONDARY)
+            .command_buffer_count(1);
+        let continues = vk::CommandBufferBeginInfo::default()
+            .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
+            .inheritance_info(inherited);
+        // SAFETY: the caller's contract.
+        unsafe {
+            let inner = raw.allocate_command_buffers(&allocate).unwrap()[0];
+            raw.begin_command_buffer(inner, &continues).unwrap();
+            record(inner);
+            raw.end_command_buffer(inner).unwrap();
+            inner
+        }
+    }
+
     /// Returns the commands of the extension.
     pub fn xfb(&self) -> &ext::transform_feedback::DeviceFn {
         self.xfb.fp()

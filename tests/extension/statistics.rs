@@ -234,27 +234,13 @@ impl Machine {
         statistics: Statistics,
         record: impl FnOnce(vk::CommandBuffer),
     ) -> vk::CommandBuffer {
-        let raw = &self.program.raw;
         let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
             .rasterization_samples(vk::SampleCountFlags::TYPE_1);
         let inherited = vk::CommandBufferInheritanceInfo::default()
             .pipeline_statistics(statistics)
             .push_next(&mut rendering);
-        let allocate = vk::CommandBufferAllocateInfo::default()
-            .command_pool(self.secondaries)
-            .level(vk::CommandBufferLevel::SECONDARY)
-            .command_buffer_count(1);
-        let continues = vk::CommandBufferBeginInfo::default()
-            .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
-            .inheritance_info(&inherited);
         // SAFETY: the caller's contract.
-        unsafe {
-            let inner = raw.allocate_command_buffers(&allocate).unwrap()[0];
-            raw.begin_command_buffer(inner, &continues).unwrap();
-            record(inner);
-            raw.end_command_buffer(inner).unwrap();
-            inner
-        }
+        unsafe { self.program.secondary(self.secondaries, &inherited, record) }
     }
 
     /// Records a query at a place.
