@@ -129,6 +129,7 @@ impl<'m> Builder<'m> {
 
     /// Declares the input variable of a built-in, of which an entry point may have only one.
     pub(crate) fn built_in(&mut self, which: BuiltIn, ty: Id) -> Id {
+        // Variables are no other keys: two equal ones may differ.
         let key = vec![Op::Variable as u32, StorageClass::Input as u32, which as u32];
         if let Some(id) = self.known.get(&key) {
             return *id;

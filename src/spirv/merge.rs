@@ -81,20 +81,21 @@ pub(crate) fn merge(
     })
 }
 
-/// Gives `module` an addressing model that is right for the code of `other`, too. `None` if their memory models differ.
+/// Adds physical addressing to `module`'s memory model, if `other` has it. Returns `None` if the
+/// memory models differ.
 fn merge_memory_models(module: &mut Module, other: &Module) -> Option<()> {
     let of = |module: &Module| {
         let model = module.section(Section::MemoryModel).next();
         model.map(|i| (i.operand(0), i.operand(1)))
     };
     let ((addressing, model), (other_addressing, other_model)) = (of(module)?, of(other)?);
-    module.edit(Section::MemoryModel, |_, operands| {
-        if let [to_addressing, _] = operands
-            && addressing == AddressingModel::Logical as u32
-        {
-            *to_addressing = other_addressing;
-        }
-    });
+    if addressing == AddressingModel::Logical as u32 {
+        module.edit(Section::MemoryModel, |_, operands| {
+            if let [addressing, _] = operands {
+                *addressing = other_addressing;
+            }
+        });
+    }
     (model == other_model).then_some(())
 }
 
