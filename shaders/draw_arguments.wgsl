@@ -28,7 +28,7 @@ fn xfb_draw_arguments(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
 ) {
-    let parameters = load4_aligned(kernel.parameters);
+    let parameters = load4_aligned(kernel.parameters, 0u);
     let count = parameters.z;
     let all = workgroups.x * workgroups.y;
     // A driver may execute the loads of one more iteration after the last one, and those of one iteration if there are
@@ -38,9 +38,9 @@ fn xfb_draw_arguments(
     let last = previous(count);
     for (var number = workgroup_id.y * workgroups.x + workgroup_id.x; number < count; number += all) {
         let at = multiply_add(draws, min(number, last), COUNTED_DRAW_SIZE);
-        let addresses = load4_aligned(at);
-        let values = load4_aligned(add_bytes(at, select(0u, 16u, has_draws)));
-        let counter = load1(select(kernel.parameters, addresses.xy, has_draws));
+        let addresses = load4_aligned(at, 0u);
+        let values = load4_aligned(add_bytes(at, select(0u, 16u, has_draws)), 0u);
+        let counter = load1(select(kernel.parameters, addresses.xy, has_draws), 0u);
         let vertices = vertices_of_bytes(counter, values.x, values.y);
         store4(addresses.zw, 0u, vec4<u32>(vertices, values.z, 0u, values.w));
     }

@@ -31,8 +31,8 @@ fn xfb_entry_sums(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let addresses = load4_aligned(kernel.parameters);
-    let last = load_entries(load2(add_bytes(kernel.parameters, 16u)));
+    let addresses = load4_aligned(kernel.parameters, 0u);
+    let last = load_entries(load2_aligned(kernel.parameters, 4u));
     // The blocks of all dispatches are in one array, which is shorter than 4 GiB. The difference of the low dwords is
     // therefore the difference of the addresses.
     let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
@@ -113,7 +113,7 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     if kernel_width() == 1u && local != 0u {
         return;
     }
-    let parameters = load4_aligned(kernel.parameters);
+    let parameters = load4_aligned(kernel.parameters, 0u);
     let progress_at = add_bytes(kernel.parameters, PLACE_PROGRESS);
     if local == 0u {
         let progress = load_progress(progress_at);
@@ -138,9 +138,9 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
 // Computes where the records of one dispatch begin (after the records of the previous dispatches), and adds the
 // dispatch's primitives to the queries. `at` is the address of the dispatch's `EntryJob`.
 fn place_job(at: vec2<u32>, local: u32) {
-    let batches = load4_aligned(at);
-    let addresses = load4_aligned(add_bytes(at, 16u));
-    let queries = load4_aligned(add_bytes(at, 32u));
+    let batches = load4_aligned(at, 0u);
+    let addresses = load4_aligned(at, 4u);
+    let queries = load4_aligned(at, 8u);
     let captures = room != NONE;
     let vertices = addresses.z;
     let fits = select(0u, room / vertices, captures);
@@ -164,13 +164,13 @@ fn place_job(at: vec2<u32>, local: u32) {
     let written = min(saturated(needed), fits);
     let end = next_record + written * vertices;
     if local == 0u {
-        store4_aligned(batches.zw, 0u, vec4<u32>(load4_aligned(batches.xy).xyz, end));
+        store4_aligned(batches.zw, 0u, vec4<u32>(load4_aligned(batches.xy, 0u).xyz, end));
         store4_aligned(batches.zw, 4u, start_position);
         // If nothing is captured, nothing overflows: all primitives count as written (the first value of
         // `stream_query`).
         let counted = select(needed, vec2<u32>(written, 0u), captures);
-        add_to_query(queries.xy, vec4<u32>(counted, needed));
-        add_to_query(queries.zw, vec4<u32>(needed, 0u, 0u));
+        add_to_query(queries.xy, vec4<u32>(counted, needed), batches.zw);
+        add_to_query(queries.zw, vec4<u32>(needed, 0u, 0u), batches.zw);
     }
     room = select(room, room - written * vertices, captures);
     next_record = end;

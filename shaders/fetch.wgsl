@@ -15,7 +15,7 @@ fn attribute_descriptor(slot: u32) -> AttributeDescriptor {
         }
         return sysvals.attributes[slot];
     }
-    let words = load4_aligned(add_bytes(table_address(), 16u * (slot - INLINE_ATTRIBUTES)));
+    let words = load4_aligned(table_address(), 4u * (slot - INLINE_ATTRIBUTES));
     return AttributeDescriptor(words.xy, words.z, words.w);
 }
 
@@ -48,7 +48,7 @@ fn fetch1(slot: u32, element: u32) -> u32 {
     if is_beyond(descriptor, element) {
         return 0u;
     }
-    return load1(address);
+    return load1(address, 0u);
 }
 
 fn fetch2(slot: u32, element: u32) -> vec2<u32> {
@@ -119,7 +119,7 @@ fn fetch_within_dword(slot: u32, element: u32) -> vec2<u32> {
     if is_beyond(descriptor, element) {
         return vec2<u32>();
     }
-    return vec2<u32>(load1(dword_address(address)) >> first_bit_in_dword(address), 0u);
+    return vec2<u32>(load1(dword_address(address), 0u) >> first_bit_in_dword(address), 0u);
 }
 
 // Loads 2 to 4 bytes, which may begin at any byte.
@@ -128,9 +128,9 @@ fn load_bytes(address: vec2<u32>, size: u32) -> u32 {
     let shift = first_bit_in_dword(address);
     let is_split = shift + 8u * size > 32u;
     let next = add_bytes(first, select(0u, 4u, is_split));
-    var value = load1(first) >> shift;
+    var value = load1(first, 0u) >> shift;
     if is_split {
-        value |= load1(next) << (32u - shift);
+        value |= load1(next, 0u) << (32u - shift);
     }
     return value;
 }
@@ -172,7 +172,7 @@ fn fetch_halves(slot: u32, element: u32, size: u32) -> vec2<u32> {
     }
     var next = 0u;
     if is_split {
-        next = load1(last);
+        next = load1(last, 0u);
     }
     return (value >> vec2<u32>(shift)) | (vec2<u32>(value.y, next) << vec2<u32>(32u - shift));
 }

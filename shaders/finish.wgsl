@@ -27,7 +27,7 @@ fn xfb_finish(
     @builtin(workgroup_id) workgroup_id: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
 ) {
-    let finish = load4_aligned(kernel.parameters);
+    let finish = load4_aligned(kernel.parameters, 0u);
     let number = workgroup_id.y * workgroups.x + workgroup_id.x;
     if number >= finish.z {
         return;
@@ -35,8 +35,8 @@ fn xfb_finish(
     // A driver may execute the loads although the invocation returned (see address_or). The loads then read
     // the last operation.
     let at = multiply_add(finish.xy, min(number, finish.z - 1u), OPERATION_SIZE);
-    let head = load4_aligned(at);
-    let values = load4_aligned(add_bytes(at, 16u));
+    let head = load4_aligned(at, 0u);
+    let values = load4_aligned(at, 4u);
     // Only an ADD reads 16 bytes at its destination. For all other operations the load reads the parameters,
     // which are readable.
     let sum = select(kernel.parameters, head.xy, head.z == ADD);
@@ -56,9 +56,17 @@ fn xfb_finish(
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
-// Adds `counted`, two 64-bit integers, to the values of the query at address `query`, unless that is 0. The queries of
-// a workgroup's invocations may be in different buffers.
-fn add_to_query(query: vec2<u32>, counted: vec4<u32>) {
+// Adds `counted`, two 64-bit integers, to the values of the query at address `query`, unless that is 0. `written` is the
+// address of other memory that the kernel writes.
+fn add_to_query(query: vec2<u32>, counted: vec4<u32>, written: vec2<u32>) {
+    let at = address_or(query, written);
+    if is_address(query) {
+        store4_aligned(query, 0u, add_pairs(load4_written(at), counted));
+    }
+}
+
+// Does the same if the queries of a workgroup's invocations may be in different buffers.
+fn add_to_any_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, kernel.parameters);
     if is_address(query) {
         store4_to_any(query, 0u, add_pairs(load4_from_any(at), counted));

@@ -42,8 +42,8 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     if local == 0u {
         if is_writer(workgroup) {
             store_positions(progress, positions, output_limit());
-            count_for_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed));
-            count_for_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u));
+            add_to_query(queries.xy, vec4<u32>(placed.written, 0u, placed.needed), fused_address());
+            add_to_query(queries.zw, vec4<u32>(placed.needed, 0u, 0u), fused_address());
         }
     }
 }
@@ -53,7 +53,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
 // number of workgroups. No workgroup waits for another one, so the device need not run them at the same time. In other
 // captures `expected` is 0, and workgroup 0 writes.
 fn is_writer(workgroup: u32) -> bool {
-    let expected = load1(add_bytes(fused_address(), FUSED_EXPECTED));
+    let expected = load1(fused_address(), FUSED_EXPECTED / 4u);
     if expected == 0u {
         return workgroup == 0u;
     }
@@ -64,14 +64,4 @@ fn is_writer(workgroup: u32) -> bool {
     // The next execution of the command buffer has to count the workgroups from 0 again.
     store1(arrived, 0u, 0u);
     return true;
-}
-
-// Adds `counted`, two 64-bit integers, to the values of the query at address `query`, unless that is 0. In a fused
-// capture only one invocation adds to queries. Unlike add_to_query, this function can therefore use loads and stores
-// that require one buffer for the whole workgroup.
-fn count_for_query(query: vec2<u32>, counted: vec4<u32>) {
-    let at = address_or(query, fused_address());
-    if is_address(query) {
-        store4(query, 0u, add_pairs(load4_written(at), counted));
-    }
 }

@@ -59,13 +59,13 @@ var<private> is_staging: bool;
 
 fn load_entries(at: vec2<u32>) -> Entries {
     let addresses = load4(at);
-    return Entries(addresses.xy, addresses.zw, load1(add_bytes(at, 16u)), array<u32, 3>());
+    return Entries(addresses.xy, addresses.zw, load1(at, 4u), array<u32, 3>());
 }
 
 // The records of an entry, whose numbers the kernels of entries.wgsl have computed.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
-    let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
+    let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)), 0u);
     // At most `limit / vertices` primitives fit. Both counts of the entry are clamped to this number before the
     // multiplication, so that no product exceeds 32 bits.
     let vertices = output_vertices();

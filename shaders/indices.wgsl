@@ -24,7 +24,7 @@ fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) ->
         let last = load_byte(add_bytes(at, size - 1u));
         return select(last, load_byte(at) | (last << 8u), size == 2u);
     }
-    let dword = load1(vec2<u32>(at.x & ~3u, at.y));
+    let dword = load1(vec2<u32>(at.x & ~3u, at.y), 0u);
     return (dword >> (8u * (at.x & 3u))) & largest_index(size);
 }
 

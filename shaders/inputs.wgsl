@@ -76,13 +76,13 @@ const INPUT_QUERIES: u32 = 80u;
 
 fn load_input(inputs: vec2<u32>, number: u32) -> Input {
     let at = multiply_add(inputs, number, INPUT_SIZE);
-    let a = load4_aligned(at);
-    let b = load4_aligned(add_bytes(at, 16u));
-    let c = load4_aligned(add_bytes(at, 32u));
-    let d = load4_aligned(add_bytes(at, 48u));
-    let e = load4_aligned(add_bytes(at, 64u));
-    let f = load4_aligned(add_bytes(at, 80u));
-    let g = load4_aligned(add_bytes(at, 96u));
+    let a = load4_aligned(at, 0u);
+    let b = load4_aligned(at, 4u);
+    let c = load4_aligned(at, 8u);
+    let d = load4_aligned(at, 12u);
+    let e = load4_aligned(at, 16u);
+    let f = load4_aligned(at, 20u);
+    let g = load4_aligned(at, 24u);
     return Input(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,
@@ -112,12 +112,18 @@ const MOST_DRAWS: u32 = 0xffffffu;
 // The number of draws of an input (a recorded draw command). An input without draws, or whose draws are discarded,
 // counts as one empty draw, so that the kernel processes the input's group and queries.
 fn draws_of_input(input: Input) -> u32 {
-    var draws = min(input.draw_count, MOST_DRAWS);
+    return max(1u, select(existing_draws(input), 0u, is_discarded(input)));
+}
+
+// The number of draws of an input (a recorded draw command), whether they are discarded or not. `draw_count` is 0 for
+// an input that is not indirect.
+fn existing_draws(input: Input) -> u32 {
+    let draws = clamp(input.draw_count, 1u, MOST_DRAWS);
     let count_address = address_or(input.count_address, kernel.parameters);
     if is_address(input.count_address) {
-        draws = min(draws, load1_from_any(count_address));
+        return min(draws, load1_from_any(count_address));
     }
-    return max(1u, select(draws, 0u, is_discarded(input)));
+    return draws;
 }
 
 fn is_discarded(input: Input) -> bool {
@@ -164,6 +170,16 @@ fn vertices_of_bytes(counter: u32, offset: u32, stride: u32) -> u32 {
     return (counter - min(counter, offset)) / stride;
 }
 
+// Whether a draw of an input (a recorded draw command) exists: its index is below the draw count.
+fn draw_exists(input: Input) -> bool {
+    let count_address = address_or(input.count_address, kernel.parameters);
+    if is_address(input.count_address) {
+        return input.draw_index < load1_from_any(count_address);
+    }
+    return true;
+}
+
+// The arguments of a draw that exists.
 fn arguments_of(input: Input) -> Arguments {
     let is_indexed = (input.flags & INDEX_SIZE) != 0u;
     var count = input.count;
@@ -176,7 +192,6 @@ fn arguments_of(input: Input) -> Arguments {
     // Only a VkDrawIndexedIndirectCommand has a fifth dword.
     let fifth = add_bytes(command, select(0u, 16u, is_indirect & is_indexed));
     let counter = select(kernel.parameters, input.arguments, input.kind == BYTE_COUNT);
-    let count_address = address_or(input.count_address, kernel.parameters);
     if is_indirect {
         let a = load4_from_any(command);
         count = a.x;
@@ -192,9 +207,6 @@ fn arguments_of(input: Input) -> Arguments {
         count = vertices_of_bytes(load1_from_any(counter), input.first, input.base_vertex);
         first = 0u;
         base_vertex = 0u;
-    }
-    if is_address(input.count_address) {
-        count = select(0u, count, input.draw_index < load1_from_any(count_address));
     }
     count = select(count, 0u, is_discarded(input));
     if !is_indexed {

@@ -2,14 +2,14 @@
 // draws in blocks of one draw per invocation.
 
 fn load_group(inputs: vec2<u32>, number: u32) -> u32 {
-    return load1(add_bytes(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP));
+    return load1(multiply_add(inputs, number, INPUT_SIZE), INPUT_GROUP / 4u);
 }
 
 // The address of the query that input `number` (a recorded draw command) adds to. `which` selects the query:
 // STREAM_QUERY or GENERATED_QUERY.
 fn load_query(number: u32, which: u32) -> vec2<u32> {
     let at = multiply_add(setup.inputs, number, INPUT_SIZE);
-    return load2(add_bytes(at, INPUT_QUERIES + 8u * which));
+    return load2_aligned(add_bytes(at, INPUT_QUERIES + 8u * which), 0u);
 }
 
 // A run consists of consecutive draws with the same query or group. Returns which kinds of runs (STREAM_QUERY,
@@ -23,7 +23,7 @@ fn starts_of(part: Part) -> u32 {
     let input_before = previous(part.input);
     let at = multiply_add(inputs, part.input, INPUT_SIZE);
     let before = multiply_add(inputs, input_before, INPUT_SIZE);
-    let differs = load4_aligned(add_bytes(at, INPUT_QUERIES)) != load4_aligned(add_bytes(before, INPUT_QUERIES));
+    let differs = load4_aligned(at, INPUT_QUERIES / 4u) != load4_aligned(before, INPUT_QUERIES / 4u);
     return select(0u, 1u << STREAM_QUERY, any(differs.xy))
         | select(0u, 1u << GENERATED_QUERY, any(differs.zw))
         | select(0u, 1u << GROUP, load_group(inputs, part.input) != load_group(inputs, input_before));

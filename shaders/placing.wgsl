@@ -31,14 +31,14 @@ struct DrawPlacement {
 }
 
 fn load_progress(at: vec2<u32>) -> Progress {
-    let a = load4_aligned(at);
-    let b = load4_aligned(add_bytes(at, 16u));
-    let c = load4_aligned(add_bytes(at, 32u));
-    let d = load4_aligned(add_bytes(at, 48u));
-    let e = load4_aligned(add_bytes(at, 64u));
-    let f = load4_aligned(add_bytes(at, 80u));
-    let g = load4_aligned(add_bytes(at, 96u));
-    let h = load4_aligned(add_bytes(at, 112u));
+    let a = load4_aligned(at, 0u);
+    let b = load4_aligned(at, 4u);
+    let c = load4_aligned(at, 8u);
+    let d = load4_aligned(at, 12u);
+    let e = load4_aligned(at, 16u);
+    let f = load4_aligned(at, 20u);
+    let g = load4_aligned(at, 24u);
+    let h = load4_aligned(at, 28u);
     return Progress(
         a.xy, a.zw,
         b, c, d,

@@ -112,7 +112,8 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
 // The sum of primitive_count over all sequences of ones in `whole`. Each sequence is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     let step = primitive_step(topology, vertices);
-    if is_step_of_patches(step) {
+    // In a kernel of a single invocation the loop is as fast, and drivers compile it in less time.
+    if is_step_of_patches(step) && kernel_width() != 1u {
         return patches_of_runs(step, whole);
     }
     if may_loop() {
@@ -213,9 +214,9 @@ struct Reduction {
 }
 
 fn load_restart_range(at: vec2<u32>) -> RestartRange {
-    let a = load4_aligned(at);
-    let b = load4_aligned(add_bytes(at, 16u));
-    let c = load2(add_bytes(at, 32u));
+    let a = load4_aligned(at, 0u);
+    let b = load4_aligned(at, 4u);
+    let c = load2_aligned(at, 8u);
     return RestartRange(a.xy, a.zw, b.x, b.y, b.z, b.w, c.x, c.y, vec2<u32>());
 }
 
@@ -235,13 +236,13 @@ fn xfb_restart(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-    let reduction = load4_aligned(kernel.parameters);
+    let reduction = load4_aligned(kernel.parameters, 0u);
     var low = 0u;
     var high = reduction.z;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
         let at = multiply_add(reduction.xy, middle, RESTART_RANGE_SIZE);
-        if load1(add_bytes(at, RESTART_RANGE_FIRST_WORKGROUP)) <= workgroup {
+        if load1(at, RESTART_RANGE_FIRST_WORKGROUP / 4u) <= workgroup {
             low = middle;
         } else {
             high = middle;
@@ -421,7 +422,7 @@ fn xfb_restart_scan(
     @builtin(local_invocation_index) local: u32,
 ) {
     let number = workgroup_id.y * workgroups.x + workgroup_id.x;
-    let reduction = load4_aligned(kernel.parameters);
+    let reduction = load4_aligned(kernel.parameters, 0u);
     if number >= reduction.w {
         return;
     }
@@ -504,7 +505,7 @@ fn load_runs(table: vec2<u32>, workgroup: u32, last: u32) -> array<Run, 4> {
 }
 
 fn load_run_until(table: vec2<u32>, workgroup: u32, last: u32) -> Run {
-    let words = load4_aligned(entry_address(table, state_entry(min(workgroup, last))));
+    let words = load4_aligned(entry_address(table, state_entry(min(workgroup, last))), 0u);
     let exists = workgroup <= last;
     return Run(
         select(0u, words.x >> 31u, exists),
@@ -537,33 +538,35 @@ fn position_behind(limit: u32, first: u32, offset: u32) -> Position {
 }
 
 fn load_block(table: vec2<u32>, block: u32) -> vec4<u32> {
-    return load4_aligned(entry_address(table, block_entry(block)));
+    return load4_aligned(entry_address(table, block_entry(block)), 0u);
 }
 
-// The state before a position. `entry` is the table's element for the block that contains the position.
-fn state_before(topology: u32, vertices: u32, table: vec2<u32>, entry: vec4<u32>, position: Position) -> State {
-    let before = load2_aligned(entry_address(table, state_entry(position.block / BLOCKS)));
+// The address of the element for the workgroup that summarised a block.
+fn workgroup_address(table: vec2<u32>, block: u32) -> vec2<u32> {
+    return entry_address(table, state_entry(block / BLOCKS));
+}
+
+// The state before a position. `before` is the state before the blocks of the workgroup that summarised the position's
+// block, and `entry` is the table's element for this block.
+fn state_before(topology: u32, vertices: u32, before: State, entry: vec4<u32>, position: Position) -> State {
     let between = Run(entry.y >> 31u, entry.y & 0x3fffu, entry.z, (entry.y >> 14u) & 0x3fffu);
     // This state is computed before run_of_mask is called, so that its inputs need no registers during the loop in
     // run_of_mask.
-    let state = advance(topology, vertices, State(before.x, before.y), between);
+    let state = advance(topology, vertices, before, between);
     // Only the last block has more than 32 positions, and it has no restart.
     let bit = min(position.number, 31u);
     let here = run_of_mask(topology, vertices, entry.x & ((1u << bit) - 1u), position.number);
     return advance(topology, vertices, state, here);
 }
 
-// The first restart at or after a position, or NONE.
-fn restart_from(table: vec2<u32>, position: Position) -> u32 {
-    let entry = load_block(table, position.block);
+// The first restart at or after a position, or NONE. `entry` is the table's element for the position's block, and `after`
+// the first restart after the blocks of the workgroup that summarised this block.
+fn restart_from(entry: vec4<u32>, after: u32, position: Position) -> u32 {
     let mask = entry.x & (0xffffffffu << min(position.number, 31u));
     if mask != 0u {
         return position.block * BLOCK + firstTrailingBit(mask);
     }
-    if entry.w != NONE {
-        return entry.w;
-    }
-    return load1(add_bytes(entry_address(table, state_entry(position.block / BLOCKS)), 12u));
+    return select(entry.w, after, entry.w == NONE);
 }
 
 // -- Draws
@@ -582,13 +585,13 @@ struct DrawRestarts {
     reserved: vec2<u32>,
 }
 
-// Where a draw's indices are in its table of restarts, and the number of primitives of one instance of the draw.
+// Where a draw's indices are in its table of restarts, and what the indices of one instance amount to.
 struct CountedRestarts {
     draw: DrawRestarts,
-    primitives: u32,
+    state: State,
 }
 
-// Finds where a draw's indices are in its table of restarts, and counts its primitives. The table of an indirect draw
+// Finds where a draw's indices are in its table of restarts, and what they amount to. The table of an indirect draw
 // covers all bound indices; the table of any other draw covers only the draw's indices. range_of in
 // src/runtime/recorder/plan/restarts.rs implements the rule which indices a table covers.
 fn restarts_of(input: Input, arguments: Arguments) -> CountedRestarts {
@@ -600,25 +603,25 @@ fn restarts_of(input: Input, arguments: Arguments) -> CountedRestarts {
         restarts.first = input.index_limit - arguments.index_limit;
         restarts.limit = input.index_limit;
     }
-    let restart = restart_from(table, position_behind(restarts.limit, restarts.first, 0u));
-    // The position after the first restart, if there is one, and the end of the draw. This is a loop, because the code
-    // of state_before is long, and compilers inline every call. Invocations may leave it after different numbers of
+    let start = position_behind(restarts.limit, restarts.first, 0u);
+    let restart = restart_from(load_block(table, start.block), load1(workgroup_address(table, start.block), 3u), start);
+    // The index after the first restart, if there is one, and the end of the draw. This is a loop, because the code of
+    // state_before is long, and compilers inline every call. Invocations may leave it after different numbers of
     // rounds: the draw's branch ends before the next barrier (see find_restarts).
-    var at = position_behind(restarts.limit, select(restart, restarts.first, restart == NONE), 1u);
     var state = State();
     for (var is_end = restart == NONE;; is_end = true) {
-        if is_end {
-            at = position_behind(restarts.limit, restarts.first, arguments.count);
-        }
-        state = state_before(input.topology, vertices, table, load_block(table, at.block), at);
+        let offset = select(restart - restarts.first + 1u, arguments.count, is_end);
+        let at = position_behind(restarts.limit, restarts.first, offset);
+        let before = load2_aligned(workgroup_address(table, at.block), 0u);
+        let entry = load_block(table, at.block);
+        state = state_before(input.topology, vertices, State(before.x, before.y), entry, at);
         if is_end {
             break;
         }
         restarts.head = restart - restarts.first;
         restarts.before = state.primitives - primitive_count(input.topology, vertices, restarts.head);
     }
-    state = state_in_draw(restarts, arguments.count, state);
-    return CountedRestarts(restarts, state.primitives + primitive_count(input.topology, vertices, state.open));
+    return CountedRestarts(restarts, state_in_draw(restarts, arguments.count, state));
 }
 
 // Converts `state`, which counts from the start of the table's range, to the `State` before index `offset` of the draw.
@@ -668,7 +671,7 @@ fn place_of_index(offset: u32) -> Place {
     let next_entry = entry_address(table, block_entry(min(position.block + 1u, last_block)));
     var next = 0u;
     if position.block < last_block {
-        next = load1(next_entry);
+        next = load1(next_entry, 0u);
     }
     let bit = min(position.number, 31u);
     let following = ((entry.x >> bit) >> 1u) | (next << (31u - bit));
@@ -676,7 +679,9 @@ fn place_of_index(offset: u32) -> Place {
     let is_restart = (entry.x & select(0u, 1u << bit, position.number < BLOCK)) != 0u;
     let behind = select(1u + min(until_restart, index_count() - 1u - offset), 0u, is_restart);
 
-    let state = state_in_draw(draw_restarts, offset, state_before(topology, vertices, table, entry, position));
+    let before = load2_aligned(workgroup_address(table, position.block), 0u);
+    let here = state_before(topology, vertices, State(before.x, before.y), entry, position);
+    let state = state_in_draw(draw_restarts, offset, here);
     let visible = state.open + behind;
 
     // Both primitive counts are clamped to output_limit(), which is at most 2^30, before they are multiplied by the

@@ -60,7 +60,7 @@ fn store_result(copy: vec2<u32>, flags: u32, place: u32, value: vec2<u32>) {
 
 fn load_results() -> Results {
     let at = kernel.parameters;
-    let a = load4_aligned(at);
-    let b = load4_aligned(add_bytes(at, 16u));
+    let a = load4_aligned(at, 0u);
+    let b = load4_aligned(at, 4u);
     return Results(a.xy, a.zw, b.x, b.y, b.z, b.w);
 }

@@ -28,23 +28,23 @@ const RESUME_WIDTH: u32 = 32u;
 @compute @workgroup_size(RESUME_WIDTH)
 fn xfb_resume(@builtin(local_invocation_index) local: u32) {
     let at = kernel.parameters;
-    let a = load4_aligned(at);
-    let b = load4_aligned(add_bytes(at, 16u));
-    let queries = load4_aligned(add_bytes(at, 32u));
+    let a = load4_aligned(at, 0u);
+    let b = load4_aligned(at, 4u);
+    let queries = load4_aligned(at, 8u);
     let progress = load_progress(add_bytes(at, RESUME_PROGRESS));
     let positions = start_positions(progress, kernel.parameters);
     let written = min(saturated(b.zw), room_at(progress, positions) / b.y);
     // All invocations read the counters before one invocation overwrites the counters.
     storageBarrier();
     for (var i = local; i < b.x; i += RESUME_WIDTH) {
-        let head = load4_aligned(multiply_add(a.xy, i, KNOWN_BATCH_SIZE));
+        let head = load4_aligned(multiply_add(a.xy, i, KNOWN_BATCH_SIZE), 0u);
         let batch = multiply_add(a.zw, i, KNOWN_BATCH_SIZE);
         store4_aligned(batch, 0u, vec4<u32>(head.xyz, written * b.y));
         store4_aligned(batch, 4u, positions);
     }
     if local == 0u {
         store_positions(progress, positions, written * b.y);
-        add_to_query(queries.xy, vec4<u32>(written, 0u, b.zw));
-        add_to_query(queries.zw, vec4<u32>(b.zw, 0u, 0u));
+        add_to_query(queries.xy, vec4<u32>(written, 0u, b.zw), a.zw);
+        add_to_query(queries.zw, vec4<u32>(b.zw, 0u, 0u), a.zw);
     }
 }

@@ -86,10 +86,6 @@ var<workgroup> all_items: vec2<u32>;
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     let width = kernel_width();
-    set_unknown_zero(local);
-    if width == 1u && local != 0u {
-        return;
-    }
     // Only the first invocation reads and writes the counters.
     if local == 0u {
         setup = load_setup();
@@ -102,8 +98,6 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     }
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
-    // In a kernel of several invocations, the numbers of inputs differ between them, so loads need no number that exists.
-    let last = select(NONE, previous(setup.input_count), width == 1u);
     next_entry = 0u;
     var next_draw = 0u;
     // The draws of geometry shaders are processed twice: the first time, only their items are added up, from which
@@ -135,17 +129,17 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var placed = DrawPlacement(0u, 1u, vec2<u32>(), 0u, 0u);
             if exists {
                 part = part_of(first, first_draw + local);
-                part.input = min(part.input, last);
                 starts = starts_of(part);
                 let input = draw_of_input(load_input(setup.inputs, part.input), part.index);
-                let arguments = arguments_of(input);
-                var restarted = 0u;
+                var arguments = arguments_of(input);
+                arguments.count = select(0u, arguments.count, draw_exists(input));
+                var segments = State(0u, arguments.count);
                 if may_restart() && (input.flags & RESTART) != 0u {
                     let found = restarts_of(input, arguments);
                     restarts = found.draw;
-                    restarted = found.primitives;
+                    segments = found.state;
                 }
-                placed = needed_by_input(input, arguments, restarted);
+                placed = needed_by_input(input, arguments, segments);
                 made = draw_of(input, arguments);
             }
             // If nothing is captured, nothing is stored and nothing overflows, so the draws are not placed: all
@@ -168,9 +162,8 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let is_kept = exists && (!has_several() || made.invocations != 0u || is_first);
             var workgroups = 0u;
             var entries = 0u;
-            let own_input = min(part.input, last);
             if exists && !(assembles() && is_counting) {
-                let size = load_workgroup_size(own_input);
+                let size = load_workgroup_size(load_group(setup.inputs, part.input));
                 workgroups = workgroups_of(made, size);
                 entries = workgroups * size;
             }
@@ -201,7 +194,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 if which == GROUP {
                     before_in_group = sum.before;
                 } else if is_start {
-                    add_to_query(load_query(previous(part.input), which), sum.before);
+                    add_to_any_query(load_query(part.input - 1u, which), sum.before);
                 }
             }
             if assembles() && is_counting {
@@ -215,12 +208,13 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let number = next_draw + sum.before.x;
             next_draw += sum.last.x;
             if assembles() {
-                start_entries(is_first, own_input, sum.before.z);
+                start_entries(is_first, load_group(setup.inputs, part.input), sum.before.z);
                 next_entry += sum.last.z;
             }
             var first_workgroup = 0u;
             if is_group_start {
-                store_group(previous(part.input), before_in_group, number);
+                let group = load_group(setup.inputs, part.input - 1u);
+                store_group(group, load_workgroup_size(group), before_in_group, number);
             } else {
                 first_workgroup = saturated(before_in_group.xy);
             }
@@ -232,7 +226,9 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 }
                 store_draw(at, made, first_workgroup);
                 if may_restart() && (made.flags & RESTART) != 0u {
-                    store_restarts(add_bytes(at, DRAW_SIZE), restarts, part.input);
+                    // The address of the table is loaded again, because registers are scarce.
+                    let input = multiply_add(setup.inputs, part.input, INPUT_SIZE);
+                    store_restarts(at, restarts, load2_aligned(input, INPUT_RESTART_TABLE / 4u));
                 }
             }
             let fits = captures() && room >= placed.vertices;
@@ -250,10 +246,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
 
 fn load_setup() -> Setup {
     let at = kernel.parameters;
-    let a = load4_aligned(at);
-    let b = load4_aligned(add_bytes(at, 16u));
-    let c = load4_aligned(add_bytes(at, 32u));
-    let d = load4_aligned(add_bytes(at, 48u));
+    let a = load4_aligned(at, 0u);
+    let b = load4_aligned(at, 4u);
+    let c = load4_aligned(at, 8u);
+    let d = load4_aligned(at, 12u);
     return Setup(
         a.xy, a.zw,
         b.xy, b.zw,
@@ -271,24 +267,19 @@ fn progress_address() -> vec2<u32> {
     return add_bytes(kernel.parameters, SETUP_PROGRESS);
 }
 
-// The workgroup size of the pipeline that captures the draws of an input (a recorded draw command).
-fn load_workgroup_size(input: u32) -> u32 {
-    return load1(multiply_add(setup.groups, load_group(setup.inputs, input), 4u));
+// The workgroup size of the pipeline that captures the draws of a group.
+fn load_workgroup_size(group: u32) -> u32 {
+    return load1(setup.groups, group);
 }
 
-// The primitive counts of a draw of `input`. `restarted` is the number of primitives of one instance with primitive
-// restart. Where its records begin, and how many primitives fit, is computed later.
-fn needed_by_input(input: Input, arguments: Arguments, restarted: u32) -> DrawPlacement {
-    let vertices = vertices_per_primitive(input.flags);
-    var primitives = primitive_count(input.topology, vertices, arguments.count);
-    if assembles() && input.topology == LIST {
-        // The draw is a patch list: `vertices` is the number of control points of a patch, and `primitives` becomes the
-        // number of slices of all patches, because the slices are the draw's items.
+// The primitive counts of a draw of `input`. `segments` is what the vertices or indices of one instance amount to. Where its records begin, and how many primitives fit, is computed later.
+fn needed_by_input(input: Input, arguments: Arguments, segments: State) -> DrawPlacement {
+    let open = primitive_count(input.topology, vertices_per_primitive(input.flags), segments.open);
+    var primitives = segments.primitives + open;
+    if assembles() && (input.flags & RESTART) == 0u {
+        // The items of patches are their slices.
         let bits = slice_bits(input.flags);
-        primitives = min(arguments.count / max(vertices, 1u), MOST_ITEMS >> bits) << bits;
-    }
-    if may_restart() && (input.flags & RESTART) != 0u {
-        primitives = restarted;
+        primitives = min(primitives, MOST_ITEMS >> bits) << bits;
     }
     return needed_by(primitives, input.flags, arguments.instance_count);
 }
@@ -417,24 +408,21 @@ fn length_of_entries() -> u32 {
 // The entries of each group begin with a new block of ENTRIES_PER_BLOCK entries. Before that block, the arrays
 // `counts` and `blocks` have space for the blocks that the entries of all previous groups fill, and for one more block
 // per previous group, because the last block of a group may not be full.
-fn start_entries(is_first: bool, input: u32, before: u32) {
+fn start_entries(is_first: bool, group: u32, before: u32) {
     if is_first {
-        let group = load_group(setup.inputs, input);
-        let tables = load4_aligned(setup.entry_tables);
+        let tables = load4_aligned(setup.entry_tables, 0u);
         let block = (next_entry + before) / ENTRIES_PER_BLOCK + group;
-        let at = multiply_add(load2(add_bytes(setup.entry_tables, 16u)), group, ENTRIES_SIZE);
+        let at = multiply_add(load2_aligned(setup.entry_tables, 4u), group, ENTRIES_SIZE);
         let counts = multiply_add(tables.xy, block, ENTRIES_PER_BLOCK * ENTRY_SIZE);
         store4_aligned(at, 0u, vec4<u32>(counts, multiply_add(tables.zw, block, ENTRY_BLOCK_SIZE)));
     }
 }
 
-// Stores the number of entries of the group that ends with `input`, rounded up to whole blocks. Returns the number of
+// Stores the number of entries of `group`, rounded up to whole blocks. Returns the number of
 // workgroups in which each of these entries has an invocation; invocations without a draw write the count 0.
-fn fill_entries(input: u32, workgroups: u32) -> u32 {
-    let size = load_workgroup_size(input);
+fn fill_entries(group: u32, size: u32, workgroups: u32) -> u32 {
     let entries = (workgroups * size + ENTRIES_PER_BLOCK - 1u) / ENTRIES_PER_BLOCK * ENTRIES_PER_BLOCK;
-    let group = load_group(setup.inputs, input);
-    let at = multiply_add(load2(add_bytes(setup.entry_tables, 16u)), group, ENTRIES_SIZE);
+    let at = multiply_add(load2_aligned(setup.entry_tables, 4u), group, ENTRIES_SIZE);
     store1(at, 4u, entries);
     return (entries + size - 1u) / size;
 }
@@ -443,12 +431,12 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
     return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
-// Writes the `GroupBatch` of the group that ends with `input`. The last draw of the group is the one before draw
+// Writes the `GroupBatch` of `group`, whose pipeline has workgroups of `size` invocations. The last draw of the group is the one before draw
 // `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs, so that its
 // workgroups do not exceed the limit of one axis. `sums` contains the number of workgroups (64 bits) and of draws of
 // the group.
-fn store_group(input: u32, sums: vec4<u32>, end: u32) {
-    let batch = multiply_add(setup.batches, load_group(setup.inputs, input), BATCH_SIZE);
+fn store_group(group: u32, size: u32, sums: vec4<u32>, end: u32) {
+    let batch = multiply_add(setup.batches, group, BATCH_SIZE);
     let first = end - sums.z;
     let draws = multiply_add(setup.draws, first, setup.draw_stride);
     let restarted = select(0u, RESTARTED_BATCH, setup.draw_stride == RESTARTED_DRAW_SIZE);
@@ -457,7 +445,7 @@ fn store_group(input: u32, sums: vec4<u32>, end: u32) {
     let axis = setup.workgroups_per_axis;
     var count = min(saturated(sums.xy), axis * axis);
     if assembles() {
-        count = fill_entries(input, count);
+        count = fill_entries(group, size, count);
     }
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);
@@ -471,8 +459,9 @@ fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
     store4_aligned(at, 12u, vec4<u32>(made.index_address, made.invocations, made.reciprocal));
 }
 
-// Stores `restarts`, but loads the address of the table from the input again, because registers are scarce.
-fn store_restarts(at: vec2<u32>, restarts: DrawRestarts, input: u32) {
-    store4_aligned(at, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
-    store2(at, 4u, load2(add_bytes(multiply_add(setup.inputs, input, INPUT_SIZE), INPUT_RESTART_TABLE)));
+// Stores the `DrawRestarts` behind the draw at `at`. `table` is the address of its table of restarts.
+fn store_restarts(at: vec2<u32>, restarts: DrawRestarts, table: vec2<u32>) {
+    let behind = add_bytes(at, DRAW_SIZE);
+    store4_aligned(behind, 0u, vec4<u32>(restarts.first, restarts.limit, restarts.head, restarts.before));
+    store2(behind, 4u, table);
 }

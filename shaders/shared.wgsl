@@ -68,7 +68,7 @@ fn use_draw_together(workgroup: u32, local: u32) {
 fn share_pair(i: u32, at: vec2<u32>, size: u32, has_batch: bool) {
     let of_draw = add_bytes(at, 8u * min(i, size / 8u - 1u));
     let of_batch = add_bytes(batch_address(), 8u * (i - SHARED_BATCH));
-    shared_pairs[i] = load2_aligned(select(of_draw, of_batch, has_batch & (i >= SHARED_BATCH)));
+    shared_pairs[i] = load2_aligned(select(of_draw, of_batch, has_batch & (i >= SHARED_BATCH)), 0u);
 }
 
 fn shared_words(pair: u32) -> vec4<u32> {

@@ -99,7 +99,7 @@ fn find_draw(head: vec4<u32>, workgroup: u32) -> vec2<u32> {
     var high = head.z & ~RESTARTED_BATCH;
     while high - low > 1u {
         let middle = low + (high - low) / 2u;
-        let first = load1(add_bytes(multiply_add(head.xy, middle, stride), DRAW_FIRST_WORKGROUP));
+        let first = load1(multiply_add(head.xy, middle, stride), DRAW_FIRST_WORKGROUP / 4u);
         if first <= workgroup {
             low = middle;
         } else {
@@ -148,14 +148,14 @@ fn has_batch() -> bool {
 // The first 16 bytes of the batch. If there is no batch, the result describes one with a single draw at
 // batch_address().
 fn load_batch_head() -> vec4<u32> {
-    let head = load4_aligned(batch_address());
+    let head = load4_aligned(batch_address(), 0u);
     return select(vec4<u32>(batch_address(), 1u, NONE), head, has_batch());
 }
 
 // Loads from a batch the draw that a workgroup captures.
 fn use_draw_of(workgroup: u32) {
     let head = load_batch_head();
-    first_bytes = load4_aligned(add_bytes(batch_address(), 16u));
+    first_bytes = load4_aligned(batch_address(), 4u);
     let at = find_draw(head, workgroup);
     draw = draw_at(at);
     limit_records(head.w);
@@ -164,8 +164,8 @@ fn use_draw_of(workgroup: u32) {
     let are_restarted = head.z >= RESTARTED_BATCH;
     let restarts = add_bytes(at, select(0u, DRAW_SIZE, are_restarted));
     if may_restart() & are_restarted {
-        let words = load4_aligned(restarts);
-        let table = load2_aligned(add_bytes(restarts, 16u));
+        let words = load4_aligned(restarts, 0u);
+        let table = load2_aligned(restarts, 4u);
         draw_restarts = DrawRestarts(words.x, words.y, words.z, words.w, table, vec2<u32>());
     }
 }
@@ -180,7 +180,7 @@ fn limit_records(record_limit: u32) {
 fn listed_draw(workgroup: u32) -> vec2<u32> {
     let draws = listed_draws_address();
     let list = add_bytes(draws, listed_draw_count() * SYSVALS_SIZE);
-    let pair = load1(add_bytes(list, 2u * (workgroup & ~1u)));
+    let pair = load1(add_bytes(list, 2u * (workgroup & ~1u)), 0u);
     return multiply_add(draws, (pair >> (16u * (workgroup & 1u))) & 0xffffu, SYSVALS_SIZE);
 }
 
@@ -190,15 +190,15 @@ fn use_listed_draw(workgroup: u32) {
     let at = listed_draw(workgroup);
     draw = draw_at(at);
     listed = bound_of_words(
-        load4_aligned(add_bytes(at, 64u)),
-        load4_aligned(add_bytes(at, 80u)),
-        load4_aligned(add_bytes(at, 96u)),
-        load4_aligned(add_bytes(at, 112u)),
+        load4_aligned(at, 16u),
+        load4_aligned(at, 20u),
+        load4_aligned(at, 24u),
+        load4_aligned(at, 28u),
     );
     first_bytes = vec4<u32>();
     if has_batch() {
-        limit_records(load4_aligned(batch_address()).w);
-        first_bytes = load4_aligned(add_bytes(batch_address(), 16u));
+        limit_records(load4_aligned(batch_address(), 0u).w);
+        first_bytes = load4_aligned(batch_address(), 4u);
     }
 }
 
@@ -211,10 +211,10 @@ fn use_known_restarts() {
 
 fn draw_at(at: vec2<u32>) -> Draw {
     return draw_of_words(
-        load4_aligned(at),
-        load4_aligned(add_bytes(at, 16u)),
-        load4_aligned(add_bytes(at, 32u)),
-        load4_aligned(add_bytes(at, 48u)),
+        load4_aligned(at, 0u),
+        load4_aligned(at, 4u),
+        load4_aligned(at, 8u),
+        load4_aligned(at, 12u),
     );
 }
 

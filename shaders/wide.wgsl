@@ -25,14 +25,14 @@ fn is_wide(accesses: u32, address: vec2<u32>, dwords: u32) -> bool {
 
 fn load2_wide(address: vec2<u32>) -> vec2<u32> {
     if may_load_wide(address, 2u) {
-        return load2_aligned(address);
+        return load2_aligned(address, 0u);
     }
     return load2(address);
 }
 
 fn load4_wide(address: vec2<u32>) -> vec4<u32> {
     if may_load_wide(address, 4u) {
-        return load4_aligned(address);
+        return load4_aligned(address, 0u);
     }
     return load4(address);
 }

@@ -115,7 +115,7 @@ impl Descriptors {
     ) -> Option<Id> {
         let (set, int64) = (self.set, self.int64);
         match access {
-            Access::Load { address, components, source } => {
+            Access::Load { address, index, components, source } => {
                 let size = self.element_size(components, source == Source::Aligned);
                 let array = match source {
                     Source::Any => None,
@@ -126,7 +126,10 @@ impl Descriptors {
                     Some(array) => {
                         let array = array.view(builder, set, size, int64);
                         let buffer = buffer_index(builder, code, address);
-                        let first = element_index(builder, code, address, size);
+                        let mut first = element_index(builder, code, address, size);
+                        if let Some(index) = index {
+                            first = add_dwords(builder, code, first, index, size);
+                        }
                         load(builder, code, array, buffer, first, components)
                     }
                     None if self.user == (User::Kernel { is_serial: true }) => {
@@ -150,11 +153,8 @@ impl Descriptors {
                 let writes = self.writes.view(builder, set, size, int64);
                 let is_uniform = !any || self.user == (User::Kernel { is_serial: true });
                 let buffer = is_uniform.then(|| buffer_index(builder, code, address));
-                let uint = builder.uint();
                 let element = element_index(builder, code, address, size);
-                let dwords = builder.constant(size / DWORD);
-                let index = code.value(builder, Op::UDiv, uint, &[index.0, dwords.0]);
-                let first = code.value(builder, Op::IAdd, uint, &[element.0, index.0]);
+                let first = add_dwords(builder, code, element, index, size);
                 match buffer {
                     Some(buffer) => {
                         store(builder, code, writes, buffer, [first, value], components);
@@ -231,6 +231,13 @@ impl Descriptors {
         };
         for_each_buffer(builder, code, number, buffers, &value, &join).0
     }
+}
+
+/// Generates the index of the element that is `dwords` dwords behind element `first`, of elements of `size` bytes.
+fn add_dwords(builder: &mut Builder<'_>, code: &mut Code, first: Id, dwords: Id, size: u32) -> Id {
+    let (uint, per_element) = (builder.uint(), builder.constant(size / DWORD));
+    let elements = code.value(builder, Op::UDiv, uint, &[dwords.0, per_element.0]);
+    code.value(builder, Op::IAdd, uint, &[first.0, elements.0])
 }
 
 /// Generates a binary tree of selections that branches to the code of one buffer. `one` generates

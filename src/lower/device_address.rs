@@ -31,7 +31,7 @@ pub(super) fn declare(module: &mut Module) {
 pub(super) struct DeviceAddress {
     /// Whether aligned accesses move pairs of dwords as 64-bit integers.
     int64: bool,
-    /// For each type that is stored: the type of a pointer to a structure with one runtime array of that type.
+    /// For each type that is accessed by an index: the type of a pointer to a structure with one runtime array of that type.
     arrays: FxHashMap<Id, Id>,
 }
 
@@ -49,18 +49,19 @@ impl DeviceAddress {
         access: Access,
     ) -> Option<Id> {
         match access {
-            Access::Load { address, components, source } => {
+            Access::Load { address, index, components, source } => {
                 let shape = self.shape(builder, components, source == Source::Aligned);
-                Some(load(builder, code, address, components, &shape))
+                Some(self.load(builder, code, address, index, &shape))
             }
             Access::LoadByte { address } => {
-                let shape = Shape { ty: byte(builder), is_converted: false, alignment: 1 };
-                let loaded = load(builder, code, address, 1, &shape);
+                let shape =
+                    Shape { ty: byte(builder), components: 1, is_converted: false, alignment: 1 };
+                let loaded = self.load(builder, code, address, None, &shape);
                 Some(widen_byte(builder, code, loaded))
             }
             Access::Store { address, index, value, components, aligned, any: _ } => {
                 let shape = self.shape(builder, components, aligned);
-                self.store(builder, code, [address, index, value], components, &shape);
+                self.store(builder, code, [address, index, value], &shape);
                 None
             }
             Access::AddBytes { address, bytes } => {
@@ -82,24 +83,65 @@ impl DeviceAddress {
             true => ulongs(builder, components / 2),
             false => builder.uvec(components),
         };
-        Shape { ty, is_converted, alignment }
+        Shape { ty, components, is_converted, alignment }
     }
 
-    /// Appends the code of a store to `address` + 4 * `index`. The address is cast to a pointer to an array of the stored
-    /// type: SwiftShader takes a cast from pointer to pointer for one to integers. A constant index becomes an offset in
-    /// the instruction; only what is left of it behind a multiple of the array's stride is added to the address.
+    /// Appends the code of a load from `address` + 4 * `index`.
+    fn load(
+        &mut self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        address: Id,
+        index: Option<Id>,
+        shape: &Shape,
+    ) -> Id {
+        let pointer = match index {
+            Some(index) => self.element(builder, code, [address, index], shape),
+            None => {
+                let ty = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
+                code.value(builder, Op::Bitcast, ty, &[address.0])
+            }
+        };
+        let aligned = [pointer.0, MemoryAccess::ALIGNED.bits(), shape.alignment];
+        let value = code.value(builder, Op::Load, shape.ty, &aligned);
+        if !shape.is_converted {
+            return value;
+        }
+        let dwords = builder.uvec(shape.components);
+        code.value(builder, Op::Bitcast, dwords, &[value.0])
+    }
+
+    /// Appends the code of a store to `address` + 4 * `index`.
     fn store(
         &mut self,
         builder: &mut Builder<'_>,
         code: &mut Code,
         [address, index, value]: [Id; 3],
-        components: u32,
         shape: &Shape,
     ) {
+        let pointer = self.element(builder, code, [address, index], shape);
+        let value = match shape.is_converted {
+            true => code.value(builder, Op::Bitcast, shape.ty, &[value.0]),
+            false => value,
+        };
+        let aligned = [MemoryAccess::ALIGNED.bits(), shape.alignment];
+        code.push(Op::Store, &[pointer.0, value.0, aligned[0], aligned[1]]);
+    }
+
+    /// Appends the code of a pointer to `address` + 4 * `index`. The address is cast to a pointer to an array of the
+    /// accessed type: SwiftShader takes a cast from pointer to pointer for one to integers. A constant index becomes an
+    /// offset in the instruction; only what is left of it behind a multiple of the array's stride is added to the address.
+    fn element(
+        &mut self,
+        builder: &mut Builder<'_>,
+        code: &mut Code,
+        [address, index]: [Id; 2],
+        shape: &Shape,
+    ) -> Id {
         let uint = builder.uint();
         let zero = builder.constant(0);
         // The stride of the array, in dwords.
-        let stride = components.next_power_of_two();
+        let stride = shape.components.next_power_of_two();
         let (mut base, mut element) = (address, index);
         if stride > 1 {
             let bits = builder.constant(stride.trailing_zeros());
@@ -118,43 +160,20 @@ impl DeviceAddress {
             .or_insert_with(|| array_pointer(builder, shape.ty, stride));
         let base = code.value(builder, Op::Bitcast, array, &[base.0]);
         let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
-        let chain = [base.0, zero.0, element.0];
-        let pointer = code.value(builder, Op::AccessChain, pointer_type, &chain);
-        let value = match shape.is_converted {
-            true => code.value(builder, Op::Bitcast, shape.ty, &[value.0]),
-            false => value,
-        };
-        let aligned = [MemoryAccess::ALIGNED.bits(), shape.alignment];
-        code.push(Op::Store, &[pointer.0, value.0, aligned[0], aligned[1]]);
+        code.value(builder, Op::AccessChain, pointer_type, &[base.0, zero.0, element.0])
     }
 }
 
 /// The pointee type and the alignment of a memory access.
 struct Shape {
     ty: Id,
+    /// The number of dwords.
+    components: u32,
     /// Whether the access needs an `OpBitcast` to or from `u32`s, because `ty` consists of 64-bit
     /// integers.
     is_converted: bool,
     /// The alignment of the address in bytes.
     alignment: u32,
-}
-
-fn load(
-    builder: &mut Builder<'_>,
-    code: &mut Code,
-    address: Id,
-    components: u32,
-    shape: &Shape,
-) -> Id {
-    let pointer_type = builder.pointer(StorageClass::PhysicalStorageBuffer, shape.ty);
-    let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
-    let aligned = [pointer.0, MemoryAccess::ALIGNED.bits(), shape.alignment];
-    let value = code.value(builder, Op::Load, shape.ty, &aligned);
-    if !shape.is_converted {
-        return value;
-    }
-    let dwords = builder.uvec(components);
-    code.value(builder, Op::Bitcast, dwords, &[value.0])
 }
 
 /// Generates the body of the stub `arrive`, which atomically increments the dword at `address` and
@@ -207,6 +226,6 @@ fn array_pointer(builder: &mut Builder<'_>, element: Id, stride: u32) -> Id {
     builder.decorate(block, Decoration::Block, &[]);
     let offset = [block.0, 0, Decoration::Offset as u32, 0];
     builder.module.push(Section::Annotations, Op::MemberDecorate, &offset);
-    builder.name(block, "xfb_stored");
+    builder.name(block, "xfb_accessed");
     builder.pointer(StorageClass::PhysicalStorageBuffer, block)
 }

@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 use std::fmt;
 
-use spirv::{ExecutionMode, ExecutionModel, Op};
+use spirv::{ExecutionMode, ExecutionModel, Op, StorageClass};
 
 use super::functions::{MemoryStub, StubName};
 use super::library::library;
@@ -22,7 +22,7 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`: computes what the CPU does not know of the draws of a capture.
+    /// `shaders/setup.wgsl`, `shaders/setup_serial.wgsl`: computes what the CPU does not know of the draws of a capture.
     Setup(Setup),
     /// `shaders/resume.wgsl`: reads the counters, which say where in its buffers a capture resumes, and computes how
     /// many primitives fit.
@@ -66,7 +66,7 @@ pub struct Setup {
     /// primitives there are: [`PlaceEntries`](Kernel::PlaceEntries) computes later where in the capture buffers the
     /// draws capture. For other draws it computes how many primitives they capture, and where.
     pub assembles: bool,
-    /// Whether any recorded draw command may have several draws.
+    /// Whether any recorded draw command may have several draws. `false` for a serial kernel, which is for any draws.
     pub has_several: bool,
     /// Whether a single invocation processes one draw after the other, instead of a workgroup many at once. Such a kernel
     /// has no barriers and no prefix sums, so that processors compile it in a fraction of the time.
@@ -96,7 +96,7 @@ pub const KERNEL_CONSTANTS_SIZE: u32 = 8;
 
 impl Kernel {
     /// All kernels.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 23] = [
         Self::setup(0),
         Self::setup(1),
         Self::setup(2),
@@ -109,10 +109,6 @@ impl Kernel {
         Self::setup(9),
         Self::setup(10),
         Self::setup(11),
-        Self::setup(12),
-        Self::setup(13),
-        Self::setup(14),
-        Self::setup(15),
         Self::PlaceEntries { is_serial: false },
         Self::PlaceEntries { is_serial: true },
         Self::Resume,
@@ -155,7 +151,8 @@ impl Kernel {
     /// The name of the entry point, both in the shader library and in the result of [`lower`].
     pub const fn entry_point(self) -> &'static CStr {
         match self {
-            Self::Setup(_) => c"xfb_setup",
+            Self::Setup(Setup { is_serial: false, .. }) => c"xfb_setup",
+            Self::Setup(Setup { is_serial: true, .. }) => c"xfb_setup_serial",
             Self::Resume => c"xfb_resume",
             Self::Restart | Self::PatchRestart => c"xfb_restart",
             Self::RestartScan | Self::PatchRestartScan => c"xfb_restart_scan",
@@ -291,6 +288,7 @@ pub(crate) fn for_pipeline(
     explicit_layout::remove(&mut module);
     if is_serial {
         module.retain(Section::Functions, |i| !i.is(Op::ControlBarrier));
+        make_private(&mut module);
     }
 
     let size = [function.0, ExecutionMode::LocalSize as u32, width, 1, 1];
@@ -304,6 +302,23 @@ pub(crate) fn for_pipeline(
         optimize(&mut module, &entry);
     }
     Ok(module.words())
+}
+
+/// Makes the shared variables of a kernel of which a single invocation does the work variables of this invocation, so that
+/// the optimizer replaces them by their values.
+fn make_private(module: &mut Module) {
+    module.edit(Section::Declarations, |op, operands| {
+        let class = match op {
+            Op::TypePointer => operands.get_mut(1),
+            Op::Variable => operands.get_mut(2),
+            _ => None,
+        };
+        if let Some(class) = class
+            && *class == StorageClass::Workgroup as u32
+        {
+            *class = StorageClass::Private as u32;
+        }
+    });
 }
 
 struct KernelStubs {

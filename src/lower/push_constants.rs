@@ -172,17 +172,9 @@ impl PushConstants {
                 _ => Function::Load4Aligned,
             }
             .id(linker)?;
-            let mut address = table;
-            let behind = 4 * first - self.range.start;
-            if behind > 0 {
-                let multiply_add = Function::MultiplyAdd.id(linker)?;
-                let builder = &mut linker.builder;
-                let arguments = [table, builder.constant(behind), builder.constant(1)];
-                address = code.call(builder, uvec2, multiply_add, &arguments);
-            }
             let builder = &mut linker.builder;
-            let ty = builder.uvec(count);
-            loaded.add(first, count, code.call(builder, ty, load, &[address]));
+            let (ty, index) = (builder.uvec(count), builder.constant(first - self.range.start / 4));
+            loaded.add(first, count, code.call(builder, ty, load, &[table, index]));
         }
         Ok(loaded)
     }

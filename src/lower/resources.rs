@@ -272,8 +272,8 @@ pub(super) enum Source {
 /// The operation of a memory stub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Loads the dwords at an address.
-    Load { address: Id, components: u32, source: Source },
+    /// Loads the dwords at `address` + 4 * `index`. `None` is the index 0.
+    Load { address: Id, index: Option<Id>, components: u32, source: Source },
     /// Loads the byte at an address, from a buffer that is only read, and extends it to a dword.
     LoadByte { address: Id },
     /// Stores dwords at `address` + 4 * `index`. If `any` is true, invocations may store to
@@ -291,14 +291,18 @@ impl Access {
     fn of(name: MemoryStub, stub: &Stub) -> Result<Option<Self>, LinkError> {
         let load = |components, source| {
             let [address] = stub.parameters()?;
-            Ok(Some(Self::Load { address, components, source }))
+            Ok(Some(Self::Load { address, index: None, components, source }))
+        };
+        let load_at = |components, source| {
+            let [address, index] = stub.parameters()?;
+            Ok(Some(Self::Load { address, index: Some(index), components, source }))
         };
         let store = |components, any, aligned| {
             let [address, index, value] = stub.parameters()?;
             Ok(Some(Self::Store { address, index, value, components, any, aligned }))
         };
         match name {
-            MemoryStub::Load1 => load(1, Source::Uniform),
+            MemoryStub::Load1 => load_at(1, Source::Uniform),
             MemoryStub::Load2 => load(2, Source::Uniform),
             MemoryStub::Load3 => load(3, Source::Uniform),
             MemoryStub::Load4 => load(4, Source::Uniform),
@@ -306,8 +310,8 @@ impl Access {
             MemoryStub::Load1Written => load(1, Source::Written),
             MemoryStub::Load4FromAny => load(4, Source::Any),
             MemoryStub::Load4Written => load(4, Source::Written),
-            MemoryStub::Load2Aligned => load(2, Source::Aligned),
-            MemoryStub::Load4Aligned => load(4, Source::Aligned),
+            MemoryStub::Load2Aligned => load_at(2, Source::Aligned),
+            MemoryStub::Load4Aligned => load_at(4, Source::Aligned),
             MemoryStub::LoadByte => {
                 let [address] = stub.parameters()?;
                 Ok(Some(Self::LoadByte { address }))

@@ -110,7 +110,7 @@ impl SysvalsSource {
     ) -> Result<Option<Code>, LinkError> {
         let Self::Memory(variable) = self else { return Ok(None) };
         let mut code = Code::default();
-        let (behind, index) = match name {
+        let (behind, number) = match name {
             SysvalsStub::UsePushedDraw => {
                 let function = Function::UseDrawAt.id(linker)?;
                 let address = load_address(&mut linker.builder, &mut code, variable);
@@ -125,18 +125,17 @@ impl SysvalsSource {
             }
             SysvalsStub::TableAddress => (offset_of!(Sysvals, table), None),
         };
-        let multiply_add = Function::MultiplyAdd.id(linker)?;
         let load = Function::Load2Aligned.id(linker)?;
         let builder = &mut linker.builder;
-        let uvec2 = builder.uvec(2);
-        let mut address = load_address(builder, &mut code, variable);
-        let [one, behind] = [1, behind as u32].map(|value| builder.constant(value));
-        address = code.call(builder, uvec2, multiply_add, &[address, behind, one]);
-        if let Some(index) = index {
-            let size = builder.constant(size_of::<Address>() as u32);
-            address = code.call(builder, uvec2, multiply_add, &[address, index, size]);
+        let (uint, uvec2) = (builder.uint(), builder.uvec(2));
+        let address = load_address(builder, &mut code, variable);
+        let mut dword = builder.constant(behind as u32 / 4);
+        if let Some(number) = number {
+            let size = builder.constant(size_of::<Address>() as u32 / 4);
+            let before = code.value(builder, Op::IMul, uint, &[number.0, size.0]);
+            dword = code.value(builder, Op::IAdd, uint, &[dword.0, before.0]);
         }
-        let value = code.call(builder, uvec2, load, &[address]);
+        let value = code.call(builder, uvec2, load, &[address, dword]);
         code.push(Op::ReturnValue, &[value.0]);
         Ok(Some(code))
     }

@@ -27,7 +27,7 @@ use vkxfb::internal::tessellator::{self, Domain, Spacing};
 use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
 use vkxfb::topology::XfbTopology;
 
-const SOURCES: [&str; 28] = [
+const SOURCES: [&str; 29] = [
     "sysvals",
     "stubs",
     "wide",
@@ -49,6 +49,7 @@ const SOURCES: [&str; 28] = [
     "restart",
     "inputs",
     "setup",
+    "setup_serial",
     "resume",
     "entries",
     "parts",
@@ -353,6 +354,7 @@ fn constants_have_one_value() {
         ("xfb_restart", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_restart_scan", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_setup_serial", [1, 1, 1]),
         ("xfb_resume", [RESUME_WIDTH, 1, 1]),
         ("xfb_finish", [1, 1, 1]),
         ("xfb_results", [RESULTS_WIDTH, 1, 1]),

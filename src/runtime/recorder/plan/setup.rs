@@ -155,7 +155,7 @@ impl Planner<'_> {
         let setup = Kernel::Setup(kernel::Setup {
             restarts: restarts.is_some(),
             assembles,
-            has_several: self.has_several(),
+            has_several: !is_serial && self.has_several(),
             is_serial,
         });
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };

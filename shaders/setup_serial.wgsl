@@ -1,0 +1,113 @@
+// The setup kernel (setup.wgsl) for few draws on processors: a single invocation processes one draw after the other. It has
+// no prefix sums and no barriers, so drivers compile it in a fraction of the time.
+
+// The draws so far of a group (consecutive inputs that one dispatch captures).
+struct SerialGroup {
+    workgroups: vec2<u32>, // the number of their workgroups, 64 bits
+    first_draw: u32, // the number of the first one of them that the kernel stores
+}
+
+@compute @workgroup_size(1)
+fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
+    set_unknown_zero(local);
+    if local != 0u {
+        return;
+    }
+    setup = load_setup();
+    let progress = load_progress(progress_address());
+    start_position = start_positions(progress, kernel.parameters);
+    start_room = room_at(progress, start_position);
+    room = start_room;
+    next_record = 0u;
+    all_items = vec2<u32>();
+    let last = previous(setup.input_count);
+    var next_draw = 0u;
+    var group = SerialGroup();
+    // The draws of geometry shaders are processed twice: the first time, only their items are added up (see xfb_setup).
+    var is_counting = assembles();
+    for (var number = 0u;; number++) {
+        if assembles() && is_counting && number >= setup.input_count {
+            is_counting = false;
+            number = 0u;
+        }
+        if number >= setup.input_count {
+            break;
+        }
+        let all = load_input(setup.inputs, min(number, last));
+        let size = load_workgroup_size(all.group);
+        var needed = vec2<u32>();
+        var written = vec2<u32>();
+        // An input without draws counts as one empty draw.
+        let existing = existing_draws(all);
+        for (var index = 0u; index < max(1u, existing); index++) {
+            let input = draw_of_input(all, index);
+            var arguments = arguments_of(input);
+            arguments.count = select(0u, arguments.count, index < existing);
+            var restarts = DrawRestarts();
+            var segments = State(0u, arguments.count);
+            if may_restart() && (input.flags & RESTART) != 0u {
+                let found = restarts_of(input, arguments);
+                restarts = found.draw;
+                segments = found.state;
+            }
+            var placed = needed_by_input(input, arguments, segments);
+            var made = draw_of(input, arguments);
+            if assembles() {
+                made = assembled_draw(made, placed.primitives);
+                if is_counting {
+                    all_items = add64(all_items, vec2<u32>(made.item_count * made.instance_count, 0u));
+                    continue;
+                }
+                made = divided_draw(made);
+            } else {
+                if captures() {
+                    placed.written = fitting(placed, room);
+                    placed.base_record = next_record;
+                    let records = placed.written * placed.vertices;
+                    next_record += records;
+                    room -= records;
+                    written = add64(written, vec2<u32>(placed.written, 0u));
+                }
+                needed = add64(needed, placed.needed);
+                made = placed_draw(made, placed);
+                made.reciprocal = reciprocal_of(made, invocations_per_item(made));
+            }
+            let is_first = next_draw == group.first_draw;
+            let workgroups = workgroups_of(made, size);
+            if assembles() {
+                start_entries(is_first, all.group, 0u);
+                next_entry += workgroups * size;
+            }
+            if is_first | (made.invocations != 0u) {
+                let at = multiply_add(setup.draws, next_draw, setup.draw_stride);
+                store_draw(at, made, saturated(group.workgroups));
+                if may_restart() && (made.flags & RESTART) != 0u {
+                    store_restarts(at, restarts, input.restart_table);
+                }
+                next_draw++;
+            }
+            group.workgroups = add64(group.workgroups, vec2<u32>(workgroups, 0u));
+        }
+        if assembles() && is_counting {
+            continue;
+        }
+        if !assembles() {
+            written = select(needed, written, captures());
+            // A loop, because compilers inline every call.
+            var query = all.stream_query;
+            var counted = vec4<u32>(written, needed);
+            for (var which = STREAM_QUERY; which <= GENERATED_QUERY; which++) {
+                add_to_query(query, counted, setup.batches);
+                query = all.generated_query;
+                counted = vec4<u32>(needed, 0u, 0u);
+            }
+        }
+        let next_group = load_group(setup.inputs, min(number + 1u, last));
+        if (number == last) | (next_group != all.group) {
+            let draws = next_draw - group.first_draw;
+            store_group(all.group, size, vec4<u32>(group.workgroups, draws, 0u), next_draw);
+            group = SerialGroup(vec2<u32>(), next_draw);
+        }
+    }
+    store_positions(progress, start_position, next_record);
+}
