@@ -117,8 +117,9 @@ impl DrawCounts {
     /// Computes the counts of a draw whose vertex shader is captured into `buffers`. This is for parameters that the
     /// CPU knows: indirect draws are counted on the GPU.
     ///
-    /// If no buffer is bound, nothing is written, and nothing overflows: `primitives_needed` and `primitives_written`
-    /// both count all primitives of the draw, and the other counts are 0.
+    /// If no buffer is bound, nothing is written. All counts but `primitives_needed` are 0 then: a primitive counts as
+    /// written if outputs of it are captured to a buffer ([transform feedback
+    /// queries](https://docs.vulkan.org/spec/latest/chapters/queries.html#queries-transform-feedback)).
     pub fn new(
         topology: PrimitiveTopology,
         vertex_count: u32,
@@ -159,14 +160,7 @@ impl DrawCounts {
         items: impl Fn(u64) -> u64,
     ) -> Self {
         let primitives_needed = primitives.saturating_mul(instance_count.into());
-        let room = buffers.into_iter().map(|b| b.primitives_left(vertices)).min();
-        let Some(room) = room else {
-            return Self {
-                primitives_needed,
-                primitives_written: primitives_needed,
-                ..Self::default()
-            };
-        };
+        let room = buffers.into_iter().map(|b| b.primitives_left(vertices)).min().unwrap_or(0);
         let primitives_written = primitives_needed.min(room);
         if primitives_written == 0 {
             return Self { primitives_needed, ..Self::default() };
@@ -276,9 +270,8 @@ mod tests {
     }
 
     #[test]
-    fn unbound_outputs_are_ignored_and_counted() {
+    fn without_a_bound_buffer_nothing_is_written() {
         let counts = DrawCounts::new(PrimitiveTopology::TriangleStrip, 10, 3, []);
-        assert_eq!((counts.primitives_needed, counts.primitives_written), (24, 24));
-        assert_eq!(counts.output_limit, 0);
+        assert_eq!(counts, DrawCounts { primitives_needed: 24, ..DrawCounts::default() });
     }
 }

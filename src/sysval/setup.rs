@@ -149,7 +149,8 @@ pub struct Progress {
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// The size of each bound range in bytes.
     pub sizes: [u32; MAX_XFB_BUFFERS],
-    /// The size of a record in bytes, 0 for buffers that are not captured to.
+    /// The size of a record in bytes, 0 for buffers that are not captured to. All are 0 only for a stream that is not
+    /// captured: its primitives are only counted, and all of them as written.
     pub strides: [u32; MAX_XFB_BUFFERS],
     /// The addresses of counters to begin with, or 0.
     pub counters: [Address; MAX_XFB_BUFFERS],

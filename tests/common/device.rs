@@ -188,10 +188,11 @@ impl Capture {
             let bound = self.buffers.get(buffer).copied().flatten()?;
             Some((bound, u64::from(shader.stride(buffer)?)))
         };
+        let is_captured = (0..4).any(|buffer| captured(buffer).is_some());
         for (topology, draw) in &self.draws {
             let m = u64::from(topology.vertices_per_primitive());
             // After a primitive that does not fit, no other primitive of the draw fits.
-            let mut overflowed = false;
+            let mut overflowed = !is_captured;
             for instance in 0..draw.instance_count {
                 for primitive in 0..topology.primitive_count(draw.vertex_count) {
                     needed += 1;

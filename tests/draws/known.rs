@@ -39,7 +39,7 @@ const FAULTS: &[Fault] = &[
         driver: "llvmpipe",
         gone: None,
         fact: Fact::Unbound,
-        reason: "lavapipe captures nothing while one of several captured buffers is not bound",
+        reason: "lavapipe captures nothing while one of several captured buffers is not bound, and counts nothing without any",
     },
     Fault {
         driver: "NVIDIA",
@@ -154,12 +154,12 @@ const HARMS: &[(&str, Fact, &str)] = &[
         Fact::IndexFarOutOfRange,
         "lavapipe crashes by indices far out of range, in spite of robustBufferAccess2",
     ),
-    (
-        "NVIDIA",
-        Fact::Unbound,
-        "NVIDIA captures to what an earlier command buffer bound, where a captured buffer is not bound",
-    ),
+    ("NVIDIA", Fact::Unbound, STILL_BOUND),
+    ("NVIDIA", Fact::OnlyOthersBound, STILL_BOUND),
 ];
+
+const STILL_BOUND: &str =
+    "NVIDIA captures to what an earlier command buffer bound, where a captured buffer is not bound";
 
 /// Faults that a query of generated primitives may show with the layer, unless the layer counts them itself: the query
 /// counts draws that rasterize, and the driver executes those.

@@ -364,7 +364,7 @@ fn the_generator_reaches_everything() {
         }
     }
     assert!(!seen.contains_key("VertexOutOfRange"), "{seen:?}");
-    let facts = 20;
+    let facts = 21;
     let (commands, topologies, provoking, restart, indices, queries) = (9, 10, 2, 2, 3, 2);
     let state = 3 + 2 + 2 + 2 + CONSTANTS;
     let passes = 2 * PassKind::ALL.len() + 4;

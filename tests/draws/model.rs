@@ -15,8 +15,11 @@ use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};
 /// Something that a program does and that some driver handles wrongly: see [`crate::known`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
-    /// A primitive is drawn while a buffer that is captured to is not bound.
+    /// A primitive is drawn while a buffer that is captured to is not bound, but another one is, or while no buffer is
+    /// bound at all.
     Unbound,
+    /// A primitive is drawn while only buffers are bound that are not captured to.
+    OnlyOthersBound,
     /// Counters are passed that do not begin with the first buffer.
     FirstCounter,
     /// As [`FirstCounter`](Self::FirstCounter), while a buffer before the last is not bound.
@@ -394,16 +397,20 @@ impl Model {
     }
 
     /// Whether a primitive fits into every buffer that is bound and captured to, measured by
-    /// strides.
+    /// strides. Without such a buffer it is not written.
     fn fits(&mut self, state: State, vertices: u64, positions: &[u64; 4]) -> bool {
-        let mut fits = true;
-        let mut outputs_fit = true;
-        for (buffer, stride) in state.shader.strides().into_iter().enumerate() {
-            let Some(stride) = stride else { continue };
-            let Some(range) = self.captures[buffer] else {
-                self.facts.insert(Fact::Unbound);
-                continue;
-            };
+        let strides = state.shader.strides();
+        let captured =
+            || strides.into_iter().enumerate().filter_map(|(b, stride)| Some((b, stride?)));
+        let bound = captured().filter(|(buffer, _)| self.captures[*buffer].is_some()).count();
+        if bound < captured().count() {
+            let only_others = bound == 0 && self.captures.iter().any(Option::is_some);
+            self.facts.insert(if only_others { Fact::OnlyOthersBound } else { Fact::Unbound });
+        }
+        let mut fits = bound > 0;
+        let mut outputs_fit = fits;
+        for (buffer, stride) in captured() {
+            let Some(range) = self.captures[buffer] else { continue };
             fits &= positions[buffer] + vertices * u64::from(stride) <= range.size;
             let outputs = state.shader.outputs();
             let ends = outputs.iter().filter(|o| o.buffer == buffer).map(|o| o.offset + 4);

@@ -31,4 +31,5 @@ mod statistics;
 mod suspended_rendering;
 mod tessellation;
 mod unaligned_attributes;
+mod unbound_buffers;
 mod unended_queries;

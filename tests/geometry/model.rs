@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::assembly;
-use crate::case::{Call, Case, How, Kind, Query, Span};
+use crate::case::{Bound, Call, Case, How, Kind, Query, Span};
 use crate::interpret::{self, Event, Inputs, Values};
 use crate::program::{Emitted, Program, Source};
 
@@ -20,8 +20,10 @@ pub struct Primitive {
 /// A property of a case for which drivers differ from the specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fact {
-    /// A buffer that is captured to is not bound.
+    /// A buffer that is captured to is not bound, but another one of the same stream is, or no buffer is bound at all.
     Unbound,
+    /// Of a stream that is captured no buffer is bound, but one that it is not captured to.
+    OnlyOthersBound,
     /// There is a query of primitives written for a stream that is not captured. The specification
     /// does not say what it counts.
     UncapturedStream,
@@ -235,13 +237,16 @@ pub fn expected(case: &Case) -> Expected {
     if case.sections.iter().flat_map(|section| &section.emitted).all(|draw| draw.strips == 0) {
         run.result.facts.insert(Fact::NeverEmits);
     }
-    let unbound = |b: usize| case.program.strides[b].is_some() && case.captures[b].is_none();
     let is_of_none = |q: &Query| q.kind == Kind::Stream && !case.program.captures(q.stream);
     if case.queries.iter().any(is_of_none) {
         run.result.facts.insert(Fact::UncapturedStream);
     }
-    if (0..4).any(unbound) {
-        run.result.facts.insert(Fact::Unbound);
+    let unbound = |b: &usize| case.program.strides[*b].is_some() && case.captures[*b].is_none();
+    for buffer in (0..4).filter(unbound) {
+        let is_of_none = run.bound(case.program.buffer_streams[buffer]).is_empty();
+        let only_others = is_of_none && case.captures.iter().any(Option::is_some);
+        let fact = if only_others { Fact::OnlyOthersBound } else { Fact::Unbound };
+        run.result.facts.insert(fact);
     }
     run.result
 }
@@ -334,17 +339,21 @@ impl Run<'_> {
         u32::from_le_bytes(self.result.image[at..at + 4].try_into().unwrap())
     }
 
-    /// Captures a primitive to all buffers of its stream, or to none. Returns whether it counts as
+    /// The buffers that are bound and that the stream is captured to: their numbers, ranges and strides.
+    fn bound(&self, stream: u32) -> Vec<(usize, Bound, u64)> {
+        let program = &self.case.program;
+        let of_stream = (0..4).filter(|b| program.buffer_streams[*b] == stream);
+        let bound = |b: usize| Some((b, self.case.captures[b]?, u64::from(program.strides[b]?)));
+        of_stream.filter_map(bound).collect()
+    }
+
+    /// Captures a primitive to all bound buffers of its stream, or to none. Returns whether it counts as
     /// written.
     fn primitive(&mut self, Primitive { stream, vertices }: &Primitive) -> bool {
-        let program = &self.case.program;
-        let bound = |b: usize| {
-            let stride = program.strides[b]?;
-            let is_of_stream = program.buffer_streams[b] == *stream;
-            is_of_stream.then_some(())?;
-            Some((b, self.case.captures[b]?, u64::from(stride)))
-        };
-        let bound: Vec<_> = (0..4).filter_map(bound).collect();
+        let bound = self.bound(*stream);
+        if bound.is_empty() {
+            return !self.case.program.captures(*stream);
+        }
         let number = vertices.len() as u64;
         let fits = |end_of: &dyn Fn(usize, u64) -> u64| {
             bound.iter().all(|(b, range, stride)| {

@@ -84,6 +84,7 @@ fn all() -> Vec<String> {
         "count",
         "byte count",
         "Unbound",
+        "OnlyOthersBound",
         "OutputsFit",
         "UncapturedStream",
     ]
@@ -165,7 +166,8 @@ fn features(case: &Case) -> BTreeSet<String> {
         add(beyond && case.sections[0].begin[buffer], "counter beyond the end");
     }
     let expected = model::expected(case);
-    for fact in [Fact::Unbound, Fact::OutputsFit, Fact::UncapturedStream] {
+    let facts = [Fact::Unbound, Fact::OnlyOthersBound, Fact::OutputsFit, Fact::UncapturedStream];
+    for fact in facts {
         add(expected.facts.contains(&fact), &format!("{fact:?}"));
     }
     for (query, [written, needed]) in case.queries.iter().zip(expected.queries) {

@@ -177,12 +177,13 @@ fn sizes(rng: &mut Rng, case: &Case) -> [Option<u64>; 4] {
         |section: &Section| section.emitted.iter().map(|draw| draw.primitives.len()).sum::<usize>();
     let all = case.sections.iter().map(primitives).sum::<usize>() as u32;
     let fits = rng.percent(50);
-    let bound = |strides: &[Option<u32>; 4]| strides.iter().flatten().count();
-    // One of several buffers is left out now and then.
-    let left_out = (bound(&case.program.strides) > 1 && rng.percent(8)).then(|| rng.below(4));
+    // Now and then buffers are left out, and others are bound that nothing is captured to.
+    let leaves_out = rng.percent(10);
     std::array::from_fn(|buffer| {
-        let stride = u64::from(case.program.strides[buffer]?);
-        if left_out == Some(buffer as u32) {
+        let Some(stride) = case.program.strides[buffer].map(u64::from) else {
+            return (leaves_out && rng.percent(30)).then_some(16);
+        };
+        if leaves_out && rng.percent(60) {
             return None;
         }
         let size = stride * case.program.emitted.vertices() as u64;
@@ -200,7 +201,7 @@ fn counters(rng: &mut Rng, case: &mut Case) {
     let resumes = rng.percent(75);
     for (number, section) in case.sections.iter_mut().enumerate() {
         for buffer in 0..4 {
-            if case.captures[buffer].is_none() {
+            if case.captures[buffer].is_none() || case.program.strides[buffer].is_none() {
                 continue;
             }
             section.end[buffer] = rng.percent(if resumes { 95 } else { 40 });

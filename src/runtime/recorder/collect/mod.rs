@@ -380,6 +380,8 @@ impl Collector {
         let pipeline = desc.pipeline;
         let Layout { strides, streams, .. } = *pipeline.layout();
         (self.bound.strides, self.bound.streams) = (strides, streams);
+        let mut captured = pipeline.layout().buffers().map(|(buffer, _)| streams[buffer]);
+        self.collected.is_captured = captured.any(|stream| stream == self.collected.stream);
         // SAFETY: the caller's contract.
         self.collected.targets = unsafe { self.targets(desc) }?;
         // SAFETY: the caller's contract.

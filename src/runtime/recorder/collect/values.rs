@@ -41,6 +41,9 @@ const MOST_ENDED: usize = 1024;
 #[derive(Debug)]
 pub(in super::super) struct Collected {
     pub(in super::super) stream: u32,
+    /// Whether the shaders capture outputs of this stream. If not, nothing of it can overflow: all its primitives count
+    /// as written.
+    pub(in super::super) is_captured: bool,
     /// Whether the side effects of the shaders happen when this stream stores its records. The shaders run for each
     /// stream, but their side effects must happen for one stream only.
     pub(in super::super) has_effects: bool,
@@ -219,6 +222,7 @@ impl Default for Collected {
     fn default() -> Self {
         Self {
             stream: 0,
+            is_captured: true,
             has_effects: true,
             ended: Vec::new(),
             targets: Default::default(),
@@ -346,7 +350,8 @@ impl Collected {
         self.targets.iter().flatten()
     }
 
-    /// Whether any capture buffer is bound for the current capture. If not, its primitives are only counted.
+    /// Whether any capture buffer is bound for the current capture. If not, its primitives are only counted, as needed, and
+    /// as written unless the stream [is captured](Self::is_captured).
     pub(in super::super) fn has_targets(&self) -> bool {
         self.bound_targets().next().is_some()
     }

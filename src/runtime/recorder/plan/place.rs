@@ -247,7 +247,11 @@ impl Planner<'_> {
             Some(each) => DrawCounts::emitted(draw.topology, count, instance_count, each, buffers),
             None => DrawCounts::new(draw.topology, count, instance_count, buffers),
         };
-        let written_and_needed = [counts.primitives_written, counts.primitives_needed];
+        let written = match self.collected.is_captured {
+            true => counts.primitives_written,
+            false => counts.primitives_needed,
+        };
+        let written_and_needed = [written, counts.primitives_needed];
         add(&mut cursor.stream.values, written_and_needed);
         add(&mut cursor.generated.values, [counts.primitives_needed, 0]);
         if traits.is_counted {

@@ -480,6 +480,12 @@ impl Player<'_> {
             // The end of a capture buffer is below 4 GiB, so each position fits into 32 bits.
             values.map(|value| u32::try_from(value).unwrap_or(u32::MAX))
         };
+        let mut strides = of(|target| target.buffer.stride.into());
+        // Kernels take strides of 0 for a stream that is not captured. Where no buffer is bound that the stream is captured
+        // to, any other stride says that no record fits, because the sizes are 0.
+        if self.collected.is_captured && !self.collected.has_targets() {
+            strides[0] = 4;
+        }
         let positions = targets.map(|target| {
             let position = target.and_then(|target| position.in_buffer(&target));
             u32::try_from(position.unwrap_or_default()).unwrap_or(u32::MAX)
@@ -497,7 +503,7 @@ impl Player<'_> {
             new_state: address(self.places.positions),
             positions,
             sizes: of(|target| target.buffer.size.min(MAX_BUFFER_SIZE)),
-            strides: of(|target| target.buffer.stride.into()),
+            strides,
             counters,
             new_counters: self.counters.map(|counter| self.resolve(counter)),
         }
