@@ -13,6 +13,7 @@ zink*) case_is 'the renderer is zink' pass "$(sed -n 's/^GL_VERSION = //p' "$out
 *) case_is 'the renderer is zink' fail "it is $renderer" ;;
 esac
 
-# Each test's outcome is said as it ends; what it said itself is in results.json.
-piglit run --platform glx --log-level verbose --timeout 300 --include-tests 'transform.feedback|xfb' all "$out" 2>"$out/errors" |
+# Each test's outcome is said as it ends; what it said itself is in results.json. max-varyings takes three to five minutes, and
+# longer where the machine has other work.
+piglit run --platform glx --log-level verbose --timeout 1800 --include-tests 'transform.feedback|xfb' all "$out" 2>"$out/errors" |
     sed -n -u -E 's/^(pass|fail|warn|skip|crash|timeout|incomplete): (.*[^ ]) *$/\2\t\1/p'
