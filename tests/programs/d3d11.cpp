@@ -597,9 +597,75 @@ void two_streams_overflow() { streams(D3D11_SO_NO_RASTERIZED_STREAM, 50); }
 void two_streams_first_rasterized() { streams(0); }
 void two_streams_second_rasterized() { streams(1); }
 
-struct Case {
+// A format of vertices, and two vertices of it.
+struct Format {
     const char* name;
-    void (*run)();
+    DXGI_FORMAT format;
+    // What a shader has of the same numeric type, with 4 components.
+    const char* type;
+    // How many words a vertex has in the buffer.
+    UINT words;
+    // What the buffer has.
+    Words stored;
+    // What the shader's registers have: of components that the format lacks the fourth is 1, of its numeric type, others 0.
+    Words loaded;
+};
+
+// With no numbers that are rounded.
+const Format FORMATS[] = {
+    {"R8G8B8A8_UINT", DXGI_FORMAT_R8G8B8A8_UINT, "uint", 1, {0x80ff0201, 0x7f030400},
+        {1, 2, 0xff, 0x80, 0, 4, 3, 0x7f}},
+    {"R8G8B8A8_SINT", DXGI_FORMAT_R8G8B8A8_SINT, "int", 1, {0x80ff0201, 0x7f03fc00},
+        {1, 2, ~0u, 0xffffff80, 0, 0xfffffffc, 3, 0x7f}},
+    {"R8G8B8A8_UNORM", DXGI_FORMAT_R8G8B8A8_UNORM, "float", 1, {0x00ff00ff, 0xffff0000},
+        {bits(1), 0, bits(1), 0, 0, 0, bits(1), bits(1)}},
+    {"R8G8B8A8_SNORM", DXGI_FORMAT_R8G8B8A8_SNORM, "float", 1, {0x817f007f, 0x007f8100},
+        {bits(1), 0, bits(1), bits(-1), 0, bits(-1), bits(1), 0}},
+    {"R16G16_UINT", DXGI_FORMAT_R16G16_UINT, "uint", 1, {0xfffe0102, 0x80000003}, {0x102, 0xfffe, 0, 1, 3, 0x8000, 0, 1}},
+    {"R16G16_SINT", DXGI_FORMAT_R16G16_SINT, "int", 1, {0xfffe0102, 0x80000003},
+        {0x102, 0xfffffffe, 0, 1, 3, 0xffff8000, 0, 1}},
+    {"R16G16_FLOAT", DXGI_FORMAT_R16G16_FLOAT, "float", 1, {0xc0003c00, 0x38004200},
+        {bits(1), bits(-2), 0, bits(1), bits(3), bits(0.5f), 0, bits(1)}},
+    {"R10G10B10A2_UINT", DXGI_FORMAT_R10G10B10A2_UINT, "uint", 1,
+        {1023 | 5 << 10 | 512 << 20 | 3u << 30, 7 | 1023 << 10 | 9 << 20 | 2u << 30}, {1023, 5, 512, 3, 7, 1023, 9, 2}},
+    {"R10G10B10A2_UNORM", DXGI_FORMAT_R10G10B10A2_UNORM, "float", 1, {1023 | 1023 << 20, 1023 << 10 | 3u << 30},
+        {bits(1), 0, bits(1), 0, 0, bits(1), 0, bits(1)}},
+    {"R11G11B10_FLOAT", DXGI_FORMAT_R11G11B10_FLOAT, "float", 1, {0x3c0 | 0x400 << 11 | 0x1c0u << 22, 0x420 | 0x1e0u << 22},
+        {bits(1), bits(2), bits(0.5f), bits(1), bits(3), 0, bits(1), bits(1)}},
+    {"R32G32B32_FLOAT", DXGI_FORMAT_R32G32B32_FLOAT, "float", 3,
+        {bits(0.1f), bits(-2), bits(3e30f), bits(4), bits(-0.0f), bits(7)},
+        {bits(0.1f), bits(-2), bits(3e30f), bits(1), bits(4), bits(-0.0f), bits(7), bits(1)}},
+    {"R32G32B32A32_FLOAT", DXGI_FORMAT_R32G32B32A32_FLOAT, "float", 4,
+        {bits(0.1f), bits(-2), bits(3e30f), bits(4), bits(5), bits(-0.0f), bits(7), bits(-8)},
+        {bits(0.1f), bits(-2), bits(3e30f), bits(4), bits(5), bits(-0.0f), bits(7), bits(-8)}},
+    {"R32G32B32A32_UINT", DXGI_FORMAT_R32G32B32A32_UINT, "uint", 4,
+        {1, 0x80000000, 0x12345678, ~0u, 5, 6, 7, 0x3f800000}, {1, 0x80000000, 0x12345678, ~0u, 5, 6, 7, 0x3f800000}},
+    {"R32G32B32A32_SINT", DXGI_FORMAT_R32G32B32A32_SINT, "int", 4,
+        {1, 0x80000000, 0x12345678, ~0u, 5, 6, 7, 0x3f800000}, {1, 0x80000000, 0x12345678, ~0u, 5, 6, 7, 0x3f800000}},
+};
+
+// A shader gets the bits that the format of its input decodes to, whatever numeric type it takes them for. Direct3D's own
+// validation says so, and only that the types mismatch.
+void input(const std::string& type, const Format& format) {
+    const D3D11_INPUT_ELEMENT_DESC element = {"VALUE", 0, format.format, 0, 0, D3D11_INPUT_PER_VERTEX_DATA, 0};
+    const std::string shader = "vs_" + type;
+    auto bytes = code(shader);
+    ID3D11InputLayout* layout = nullptr;
+    check(device->CreateInputLayout(&element, 1, bytes.data(), bytes.size(), &layout), "CreateInputLayout");
+    context->IASetInputLayout(layout);
+    auto* from = buffer(format.stored, D3D11_BIND_VERTEX_BUFFER);
+    const UINT stride = format.words * 4, offset = 0;
+    context->IASetVertexBuffers(0, 1, &from, &stride, &offset);
+    auto* to = target();
+    use(shader.c_str(), stream_output(shader.c_str(), {{{0, "BITS", 0, 0, 4, 0}}, {16}}), POINTS);
+    capture_to({to});
+    context->Draw(2, 0);
+    expect_words("data", read(to), format.loaded);
+}
+
+struct Case {
+    std::string name;
+    std::function<void()> run;
 };
 
 const Case CASES[] = {
@@ -627,16 +693,26 @@ const Case CASES[] = {
     {"two streams: the second rasterized", two_streams_second_rasterized},
 };
 
+// These, and an input of each type from each format that has another numeric type.
+std::vector<Case> cases() {
+    std::vector<Case> all(std::begin(CASES), std::end(CASES));
+    for (const char* type : {"float", "int", "uint"})
+        for (const Format& format : FORMATS)
+            if (std::strcmp(format.type, type) != 0)
+                all.push_back({std::string(type) + "4 from " + format.name, [=] { input(type, format); }});
+    return all;
+}
+
 } // namespace
 
 int main(int count, char** arguments) {
     if (count < 3) {
-        for (const Case& each : CASES) std::printf("%s\n", each.name);
+        for (const Case& each : cases()) std::printf("%s\n", each.name.c_str());
         return 0;
     }
     folder = arguments[1];
-    for (const Case& each : CASES) {
-        if (std::strcmp(each.name, arguments[2]) != 0) continue;
+    for (const Case& each : cases()) {
+        if (each.name != arguments[2]) continue;
         const D3D_FEATURE_LEVEL wanted[] = {D3D_FEATURE_LEVEL_11_1, D3D_FEATURE_LEVEL_11_0};
         try {
             D3D_FEATURE_LEVEL level = {};
@@ -647,7 +723,7 @@ int main(int count, char** arguments) {
         } catch (const Failure& failure) {
             wrong = failure.what;
         }
-        std::printf("%s\t%s\t%s\n", each.name, wrong.empty() ? "pass" : "fail", wrong.empty() ? detail.c_str() : wrong.c_str());
+        std::printf("%s\t%s\t%s\n", each.name.c_str(), wrong.empty() ? "pass" : "fail", wrong.empty() ? detail.c_str() : wrong.c_str());
     }
     return 0;
 }

@@ -37,6 +37,22 @@ Vertex vs_again(float4 position : POSITION, uint id : ID)
     return vertex;
 }
 
+// The bits of an input that the shader takes for a vector of that type, whatever the format is.
+uint4 vs_float(float4 value : VALUE) : BITS
+{
+    return asuint(value);
+}
+
+uint4 vs_int(int4 value : VALUE) : BITS
+{
+    return asuint(value);
+}
+
+uint4 vs_uint(uint4 value : VALUE) : BITS
+{
+    return value;
+}
+
 uint4 ps_id(Vertex vertex) : SV_Target
 {
     return uint4(vertex.id + 1, 0, 0, 0);
