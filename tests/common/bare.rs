@@ -105,6 +105,15 @@ impl BareInstance {
         unsafe { self.raw.enumerate_physical_devices() }.unwrap()[0]
     }
 
+    /// The name of the first device's driver (`VkPhysicalDeviceDriverProperties`).
+    pub fn driver_name(&self) -> String {
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
+        // SAFETY: the instance is live.
+        unsafe { self.raw.get_physical_device_properties2(self.physical_device(), &mut all) };
+        driver.driver_name_as_c_str().unwrap().to_string_lossy().into_owned()
+    }
+
     /// The first of these extensions that the first device lacks.
     pub fn lacks<'a>(&self, extensions: &[&'a CStr]) -> Option<&'a CStr> {
         let physical = self.physical_device();

@@ -173,6 +173,8 @@ struct Machine {
     /// Whether geometry shaders, and tessellation, may be in passes with several views.
     has_stages_of_views: [bool; 2],
     has_host_reset: bool,
+    /// Whether a query in a pass with several views counts the primitives of one of them: a fault of NVIDIA's driver.
+    counts_one_view: bool,
     has_libraries: bool,
     layout: vk::PipelineLayout,
     modules: [(vk::ShaderStageFlags, Vec<u32>); 5],
@@ -196,6 +198,7 @@ impl Machine {
         // SAFETY: the instance is live.
         unsafe { instance.raw.get_physical_device_features2(physical, &mut all) };
         let core = all.features;
+        let counts_one_view = !layer::is_there() && instance.driver_name() == "NVIDIA";
         let counts = [
             has.primitives_generated_query,
             has.primitives_generated_query_with_rasterizer_discard,
@@ -278,6 +281,7 @@ impl Machine {
                 views.multiview_tessellation_shader == vk::TRUE,
             ],
             has_host_reset: resets.host_query_reset == vk::TRUE,
+            counts_one_view,
             has_libraries,
             layout,
             modules: [
@@ -805,7 +809,8 @@ fn views_are_counted() {
                 // Natively lavapipe 22.3 makes only the first available, with the sum.
                 let known = if layer::is_there() { found } else { &found[..1] };
                 let are_available = known.iter().all(|[_, available]| *available != 0);
-                if !are_available || sum != expected * u64::from(views) {
+                let counted = if machine.counts_one_view { 1 } else { u64::from(views) };
+                if !are_available || sum != expected * counted {
                     wrong.push(format!(
                         "{viewed:?}, secondary: {is_secondary}, {views} views of {expected}: {found:?}"
                     ));

@@ -155,6 +155,11 @@ impl Shaders {
         Counts { queries: [0, 1].map(count), dwords: std::array::from_fn(dwords) }
     }
 
+    /// Whether one of the streams of the geometry shader is not captured.
+    fn leaves_a_stream(&self) -> bool {
+        [0, 1].into_iter().any(|stream| !self.streams.contains(&Some(stream)))
+    }
+
     /// Why a driver's own captures are not compared.
     fn fault(&self, driver: &str, bound: [bool; BUFFERS]) -> Option<&'static str> {
         let is_unbound = |b: usize| self.streams[b].is_some() && !bound[b];
@@ -173,7 +178,7 @@ impl Shaders {
             "NVIDIA" if (0..BUFFERS).any(is_unbound) => {
                 Some("NVIDIA captures to what an earlier command buffer bound")
             }
-            "NVIDIA" if self.stages == Stages::Geometry && self.streams.contains(&None) => Some(
+            "NVIDIA" if self.stages == Stages::Geometry && self.leaves_a_stream() => Some(
                 "NVIDIA counts nothing as written, or everything, of streams that are not captured",
             ),
             _ => None,
@@ -205,19 +210,16 @@ impl Machine {
         let instance = BareInstance::open();
         let physical = instance.physical_device();
         let mut streams = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
-        let mut driver = vk::PhysicalDeviceDriverProperties::default();
         // SAFETY: the instance is live.
         let has = unsafe {
             let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut streams);
             instance.raw.get_physical_device_features2(physical, &mut all);
             let core = all.features;
-            let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
-            instance.raw.get_physical_device_properties2(physical, &mut all);
             vk::PhysicalDeviceFeatures::default()
                 .geometry_shader(core.geometry_shader & streams.geometry_streams == vk::TRUE)
                 .tessellation_shader(core.tessellation_shader == vk::TRUE)
         };
-        let driver = driver.driver_name_as_c_str().unwrap().to_string_lossy().into_owned();
+        let driver = instance.driver_name();
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
             .transform_feedback(true)
             .geometry_streams(has.geometry_shader == vk::TRUE);
