@@ -1,4 +1,4 @@
-// Recorded draw commands, as the setup kernel (setup.wgsl) reads them.
+// Recorded draw commands, as the setup kernels (setup.wgsl, setup_serial.wgsl) read them.
 
 // The push constants of a kernel: the address of its parameters.
 struct Kernel {
@@ -168,15 +168,6 @@ struct Arguments {
 // counterOffset, `stride` its vertexStride.
 fn vertices_of_bytes(counter: u32, offset: u32, stride: u32) -> u32 {
     return (counter - min(counter, offset)) / stride;
-}
-
-// Whether a draw of an input (a recorded draw command) exists: its index is below the draw count.
-fn draw_exists(input: Input) -> bool {
-    let count_address = address_or(input.count_address, kernel.parameters);
-    if is_address(input.count_address) {
-        return input.draw_index < load1_from_any(count_address);
-    }
-    return true;
 }
 
 // The arguments of a draw that exists.

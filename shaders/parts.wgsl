@@ -20,7 +20,7 @@ fn starts_of(part: Part) -> u32 {
         return 0u;
     }
     let inputs = setup.inputs;
-    let input_before = previous(part.input);
+    let input_before = part.input - 1u;
     let at = multiply_add(inputs, part.input, INPUT_SIZE);
     let before = multiply_add(inputs, input_before, INPUT_SIZE);
     let differs = load4_aligned(at, INPUT_QUERIES / 4u) != load4_aligned(before, INPUT_QUERIES / 4u);
@@ -47,7 +47,7 @@ fn count_draws(first: u32, local: u32) {
     }
     var draws = 0u;
     if local < inputs_from(first) {
-        draws = draws_of_input(load_input(setup.inputs, min(first + local, previous(setup.input_count))));
+        draws = draws_of_input(load_input(setup.inputs, first + local));
     }
     let sum = sum_runs(local, false, vec4<u32>(draws, 0u, 0u, 0u), NO_RUN);
     first_draws[local] = sum.before.x;

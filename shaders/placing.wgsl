@@ -10,7 +10,8 @@ struct Progress {
     new_state: vec2<u32>,
     // For each buffer: the position if there is neither a state nor a counter; the size of the bound
     // range; the size of a record, or 0 if nothing is captured there (all in bytes); the address of
-    // the counter to begin with, or 0; and the address of the counter to write at the end, or 0.
+    // the counter to begin with, or 0; and the address of the counter to write at the end, or 0. For a stream whose
+    // buffers are not bound, the first size is 0 and the first stride 4, so that nothing fits.
     positions: vec4<u32>,
     sizes: vec4<u32>,
     strides: vec4<u32>,

@@ -130,9 +130,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             if exists {
                 part = part_of(first, first_draw + local);
                 starts = starts_of(part);
-                let input = draw_of_input(load_input(setup.inputs, part.input), part.index);
+                let recorded = load_input(setup.inputs, part.input);
+                let input = draw_of_input(recorded, part.index);
                 var arguments = arguments_of(input);
-                arguments.count = select(0u, arguments.count, draw_exists(input));
+                arguments.count = select(0u, arguments.count, part.index < existing_draws(recorded));
                 var segments = State(0u, arguments.count);
                 if may_restart() && (input.flags & RESTART) != 0u {
                     let found = restarts_of(input, arguments);

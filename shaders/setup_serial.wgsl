@@ -19,6 +19,7 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
     start_room = room_at(progress, start_position);
     room = start_room;
     next_record = 0u;
+    next_entry = 0u;
     all_items = vec2<u32>();
     let last = previous(setup.input_count);
     var next_draw = 0u;
@@ -33,14 +34,14 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
         if number >= setup.input_count {
             break;
         }
-        let all = load_input(setup.inputs, min(number, last));
-        let size = load_workgroup_size(all.group);
+        let recorded = load_input(setup.inputs, min(number, last));
+        let size = load_workgroup_size(recorded.group);
         var needed = vec2<u32>();
         var written = vec2<u32>();
-        // An input without draws counts as one empty draw.
-        let existing = existing_draws(all);
+        // An input without draws counts as one empty draw. The draws of a discarded input have no vertices.
+        let existing = existing_draws(recorded);
         for (var index = 0u; index < max(1u, existing); index++) {
-            let input = draw_of_input(all, index);
+            let input = draw_of_input(recorded, index);
             var arguments = arguments_of(input);
             arguments.count = select(0u, arguments.count, index < existing);
             var restarts = DrawRestarts();
@@ -75,7 +76,7 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             let is_first = next_draw == group.first_draw;
             let workgroups = workgroups_of(made, size);
             if assembles() {
-                start_entries(is_first, all.group, 0u);
+                start_entries(is_first, recorded.group, 0u);
                 next_entry += workgroups * size;
             }
             if is_first | (made.invocations != 0u) {
@@ -94,18 +95,18 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
         if !assembles() {
             written = select(needed, written, captures());
             // A loop, because compilers inline every call.
-            var query = all.stream_query;
+            var query = recorded.stream_query;
             var counted = vec4<u32>(written, needed);
             for (var which = STREAM_QUERY; which <= GENERATED_QUERY; which++) {
                 add_to_query(query, counted, setup.batches);
-                query = all.generated_query;
+                query = recorded.generated_query;
                 counted = vec4<u32>(needed, 0u, 0u);
             }
         }
         let next_group = load_group(setup.inputs, min(number + 1u, last));
-        if (number == last) | (next_group != all.group) {
+        if (number == last) | (next_group != recorded.group) {
             let draws = next_draw - group.first_draw;
-            store_group(all.group, size, vec4<u32>(group.workgroups, draws, 0u), next_draw);
+            store_group(recorded.group, size, vec4<u32>(group.workgroups, draws, 0u), next_draw);
             group = SerialGroup(vec2<u32>(), next_draw);
         }
     }

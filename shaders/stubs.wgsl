@@ -7,8 +7,8 @@
 // buffer, or index the array of buffers out of its bounds. If the invocations of a workgroup access memory together,
 // they must access the same buffer.
 
-// Loads the dword at `address` + 4 * `index`, see store1. If the index is not constant, and `address` is added to in any
-// case, add_bytes is cheaper.
+// Loads the dword at `address` + 4 * `index`, see store1. If the index is not constant, an address that add_bytes computes
+// costs less.
 fn load1(address: vec2<u32>, index: u32) -> u32 { return 0u; }
 fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
@@ -34,7 +34,8 @@ fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 fn load1_written(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_written(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
-// Loads and stores at `address` + 4 * `index`, which are aligned to the size of the access, 8 or 16 bytes, both of them.
+// Loads and stores at `address` + 4 * `index`. `address` and 4 * `index` are both multiples of the size of the access: 8 or 16
+// bytes.
 
 fn load2_aligned(address: vec2<u32>, index: u32) -> vec2<u32> { return vec2<u32>(); }
 fn load4_aligned(address: vec2<u32>, index: u32) -> vec4<u32> { return vec4<u32>(); }

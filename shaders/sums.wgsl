@@ -38,12 +38,8 @@ var<workgroup> ends: array<vec4<u32>, 4>;
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     let width = kernel_width();
     if width == 1u {
-        let before = ends[run];
-        let sum = add_pairs(select(before, vec4<u32>(), starts), value);
-        if run != NO_RUN {
-            ends[run] = sum;
-        }
-        return Sum(before, sum);
+        // xfb_place_entries of a single invocation, which has no runs.
+        return Sum(vec4<u32>(), value);
     }
     // The block's first value has nothing before it that the scan could add.
     var scan = Scan(value, starts || local == 0u, 0u);

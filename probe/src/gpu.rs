@@ -259,6 +259,8 @@ impl Gpu {
         };
         if let Some(most) = options.max_shared_workgroups {
             gpu.set_max_shared_workgroups(most);
+        }
+        if options.parallel_kernels {
             gpu.use_parallel_kernels();
         }
         gpu.context.set_optimizes_shaders(!options.unoptimized);

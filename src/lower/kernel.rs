@@ -7,6 +7,7 @@ use std::fmt;
 use spirv::{ExecutionMode, ExecutionModel, Op, StorageClass};
 
 use super::functions::{MemoryStub, StubName};
+use super::interface::make_private;
 use super::library::library;
 use super::resources::{Memory, ResourcePlan, User, Widths};
 use super::{LowerError, explicit_layout};
@@ -66,11 +67,20 @@ pub struct Setup {
     /// primitives there are: [`PlaceEntries`](Kernel::PlaceEntries) computes later where in the capture buffers the
     /// draws capture. For other draws it computes how many primitives they capture, and where.
     pub assembles: bool,
-    /// Whether any recorded draw command may have several draws. `false` for a serial kernel, which is for any draws.
-    pub has_several: bool,
-    /// Whether a single invocation processes one draw after the other, instead of a workgroup many at once. Such a kernel
-    /// has no barriers and no prefix sums, so that processors compile it in a fraction of the time.
-    pub is_serial: bool,
+    /// How the kernel processes its draws.
+    pub draws: SetupDraws,
+}
+
+/// How a setup kernel processes draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupDraws {
+    /// A workgroup processes many draws at once. Each recorded draw command has one draw.
+    One,
+    /// A workgroup processes many draws at once. A recorded draw command may have several.
+    Several,
+    /// A single invocation processes one draw after the other, of any draw commands. The kernel has no barriers and no
+    /// prefix sums, so that drivers for processors compile it in a fraction of the time.
+    Serial,
 }
 
 /// The largest workgroup size of kernels; larger workgroups are not faster. On devices that do not support it, the
@@ -122,14 +132,14 @@ impl Kernel {
         Self::DrawArguments,
     ];
 
-    /// The setup kernel with these properties, in the order of their declaration: one bit each.
-    const fn setup(bits: usize) -> Self {
-        Self::Setup(Setup {
-            restarts: bits & 1 != 0,
-            assembles: bits & 2 != 0,
-            has_several: bits & 4 != 0,
-            is_serial: bits & 8 != 0,
-        })
+    /// The setup kernel with this number, less than 12.
+    const fn setup(number: usize) -> Self {
+        let draws = match number / 4 {
+            0 => SetupDraws::One,
+            1 => SetupDraws::Several,
+            _ => SetupDraws::Serial,
+        };
+        Self::Setup(Setup { restarts: number & 1 != 0, assembles: number & 2 != 0, draws })
     }
 
     /// The index of the kernel in [`ALL`](Self::ALL).
@@ -141,9 +151,8 @@ impl Kernel {
     /// kernel.
     pub(crate) const fn is_serial(self) -> Option<bool> {
         match self {
-            Self::Setup(Setup { is_serial, .. }) | Self::PlaceEntries { is_serial } => {
-                Some(is_serial)
-            }
+            Self::Setup(Setup { draws, .. }) => Some(matches!(draws, SetupDraws::Serial)),
+            Self::PlaceEntries { is_serial } => Some(is_serial),
             _ => None,
         }
     }
@@ -151,8 +160,8 @@ impl Kernel {
     /// The name of the entry point, both in the shader library and in the result of [`lower`].
     pub const fn entry_point(self) -> &'static CStr {
         match self {
-            Self::Setup(Setup { is_serial: false, .. }) => c"xfb_setup",
-            Self::Setup(Setup { is_serial: true, .. }) => c"xfb_setup_serial",
+            Self::Setup(Setup { draws: SetupDraws::Serial, .. }) => c"xfb_setup_serial",
+            Self::Setup(_) => c"xfb_setup",
             Self::Resume => c"xfb_resume",
             Self::Restart | Self::PatchRestart => c"xfb_restart",
             Self::RestartScan | Self::PatchRestartScan => c"xfb_restart_scan",
@@ -189,7 +198,9 @@ impl fmt::Display for Kernel {
     /// Writes the name of the kernel, and what it is made for.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, properties) = match *self {
-            Self::Setup(Setup { restarts, assembles, has_several, is_serial }) => {
+            Self::Setup(Setup { restarts, assembles, draws }) => {
+                let [has_several, is_serial] =
+                    [SetupDraws::Several, SetupDraws::Serial].map(|other| draws == other);
                 ("Setup", [restarts, assembles, has_several, is_serial])
             }
             Self::PlaceEntries { is_serial } => ("PlaceEntries", [false, false, false, is_serial]),
@@ -288,7 +299,8 @@ pub(crate) fn for_pipeline(
     explicit_layout::remove(&mut module);
     if is_serial {
         module.retain(Section::Functions, |i| !i.is(Op::ControlBarrier));
-        make_private(&mut module);
+        // The optimizer replaces private variables by their values.
+        make_private(&mut module, &[StorageClass::Workgroup]);
     }
 
     let size = [function.0, ExecutionMode::LocalSize as u32, width, 1, 1];
@@ -302,23 +314,6 @@ pub(crate) fn for_pipeline(
         optimize(&mut module, &entry);
     }
     Ok(module.words())
-}
-
-/// Makes the shared variables of a kernel of which a single invocation does the work variables of this invocation, so that
-/// the optimizer replaces them by their values.
-fn make_private(module: &mut Module) {
-    module.edit(Section::Declarations, |op, operands| {
-        let class = match op {
-            Op::TypePointer => operands.get_mut(1),
-            Op::Variable => operands.get_mut(2),
-            _ => None,
-        };
-        if let Some(class) = class
-            && *class == StorageClass::Workgroup as u32
-        {
-            *class = StorageClass::Private as u32;
-        }
-    });
 }
 
 struct KernelStubs {
@@ -351,11 +346,11 @@ impl Define for KernelStubs {
             // If an invocation processes many draws, loops would exceed llvmpipe's limit of iterations.
             StubName::MayLoop => builder.constant_bool(!matches!(
                 self.kernel,
-                Kernel::Setup(Setup { is_serial: false, .. })
+                Kernel::Setup(Setup { draws: SetupDraws::One | SetupDraws::Several, .. })
             )),
             StubName::HasSeveral => builder.constant_bool(matches!(
                 self.kernel,
-                Kernel::Setup(Setup { has_several: true, .. })
+                Kernel::Setup(Setup { draws: SetupDraws::Several, .. })
             )),
             StubName::Assembles => builder
                 .constant_bool(matches!(self.kernel, Kernel::Setup(Setup { assembles: true, .. }))),

@@ -106,8 +106,8 @@ pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) 
 pub struct Setup {
     /// The address of an array of [`Input`].
     pub inputs: Address,
-    /// The address at which the [`DrawSysvals`] of the draws are written. If any [`Input`] may be several draws, only the
-    /// draws that write something and the first draw of each group are; with geometry shaders all draws.
+    /// The address at which the [`DrawSysvals`] of the draws are written. If any [`Input`] may be several draws, and always
+    /// by a serial kernel, only those of draws that have invocations and of the first draw of each group are written.
     pub draws: Address,
     /// The address of an array of dwords: for each group, the workgroup size of its pipeline.
     pub groups: Address,
@@ -150,7 +150,8 @@ pub struct Progress {
     /// The size of each bound range in bytes.
     pub sizes: [u32; MAX_XFB_BUFFERS],
     /// The size of a record in bytes, 0 for buffers that are not captured to. All are 0 only for a stream that is not
-    /// captured: its primitives are only counted, and all of them as written.
+    /// captured: its primitives are only counted, and all of them as written. For a stream whose buffers are not bound the
+    /// first is 4, so that nothing fits into its size of 0.
     pub strides: [u32; MAX_XFB_BUFFERS],
     /// The addresses of counters to begin with, or 0.
     pub counters: [Address; MAX_XFB_BUFFERS],

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ash::vk;
-use vkxfb::internal::kernel::{Kernel, Setup};
+use vkxfb::internal::kernel::{Kernel, Setup, SetupDraws};
 use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc};
@@ -263,7 +263,7 @@ fn compiles_everything() {
         let is_serial = |kernel: &Kernel| {
             matches!(
                 kernel,
-                Kernel::Setup(Setup { is_serial: true, .. })
+                Kernel::Setup(Setup { draws: SetupDraws::Serial, .. })
                     | Kernel::PlaceEntries { is_serial: true }
             )
         };

@@ -71,7 +71,11 @@ fn random_draws_capture_what_the_model_says() {
 /// without a counter has no counter address.
 #[test]
 fn every_combination_of_counters_holds() {
-    let every_draw_is_large = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };
+    let every_draw_is_large = OpenOptions {
+        max_shared_workgroups: Some(0),
+        parallel_kernels: true,
+        ..Default::default()
+    };
     let floor = OpenOptions { profile: Profile::Bifrost, ..Default::default() };
     let descriptors = by_descriptors(Profile::Full, None);
     for options in [OpenOptions::default(), every_draw_is_large, floor, descriptors] {
@@ -172,7 +176,11 @@ fn random_draws_hold_by_vertex_shaders() {
 /// Runs programs with a separate dispatch for each draw, as large draws have it.
 #[test]
 fn random_draws_hold_as_large_ones() {
-    let options = OpenOptions { max_shared_workgroups: Some(0), ..Default::default() };
+    let options = OpenOptions {
+        max_shared_workgroups: Some(0),
+        parallel_kernels: true,
+        ..Default::default()
+    };
     hold(&run_part_of_programs(&options, 4));
 }
 
@@ -184,7 +192,8 @@ fn random_draws_hold_on_the_floor() {
 
 #[test]
 fn random_draws_hold_by_descriptors() {
-    hold_by_compute(&by_descriptors(Profile::Full, None));
+    let options = by_descriptors(Profile::Full, None);
+    hold_by_compute(&OpenOptions { parallel_kernels: true, ..options });
 }
 
 /// Runs programs with the minimum that Vulkan 1.0 guarantees: also without device addresses, and

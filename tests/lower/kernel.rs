@@ -1,6 +1,6 @@
 //! Kernels, which prepare captures.
 
-use vkxfb::internal::kernel::{Kernel, MAX_WORKGROUP_SIZE, Setup, Target, lower};
+use vkxfb::internal::kernel::{Kernel, MAX_WORKGROUP_SIZE, Setup, SetupDraws, Target, lower};
 use vkxfb::internal::spirv::{Module, Section};
 use vkxfb::lower::{LowerError, ResourcePlan};
 use vkxfb::spirv::headers::Op;
@@ -45,7 +45,7 @@ fn kernels_are_small() {
             let count = |op| module.section(Section::Functions).filter(|i| i.is(op)).count();
             let (most_barriers, most) = match (kernel, resources) {
                 (
-                    Kernel::Setup(Setup { is_serial: true, .. })
+                    Kernel::Setup(Setup { draws: SetupDraws::Serial, .. })
                     | Kernel::PlaceEntries { is_serial: true },
                     _,
                 ) => (0, 24),

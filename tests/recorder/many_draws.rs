@@ -164,9 +164,14 @@ struct Pipelines {
 }
 
 impl Pipelines {
-    fn new(resources: Resources) -> Self {
+    fn new(resources: Resources, parallel_kernels: bool) -> Self {
         let workgroup_invocations = (resources == Resources::Descriptors).then_some(128);
-        let options = OpenOptions { resources, workgroup_invocations, ..Default::default() };
+        let options = OpenOptions {
+            resources,
+            workgroup_invocations,
+            parallel_kernels,
+            ..Default::default()
+        };
         let mut gpu = device::open_with(options);
         let shader = ProbeShader::identify();
         let lowered = device::lower(&gpu, &shader, COMPUTE);
@@ -303,8 +308,10 @@ const WAYS: [Way; 3] = [Way::Direct, Way::Resumed, Way::Indirect];
 /// the last draws overflow.
 #[test]
 fn draws_are_placed_across_blocks() {
-    for resources in device::RESOURCES {
-        let mut pipelines = Pipelines::new(resources);
+    // On processors few draws have a kernel of a single invocation, without blocks.
+    for (resources, parallel) in device::RESOURCES.into_iter().flat_map(|r| [(r, true), (r, false)])
+    {
+        let mut pipelines = Pipelines::new(resources, parallel);
         for draws in [1, 2, 255, 256, 257, 511, 513] {
             let program = Program::new(draws, 3);
             for way in WAYS {
@@ -326,7 +333,7 @@ fn draws_are_placed_across_blocks() {
 #[test]
 fn a_hundred_thousand_draws_have_a_query_each() {
     for resources in device::RESOURCES {
-        let mut pipelines = Pipelines::new(resources);
+        let mut pipelines = Pipelines::new(resources, false);
         pipelines.check(&Program::with_a_query_each(100_000), Way::Direct, 0, 200_000);
     }
 }
@@ -335,7 +342,7 @@ fn a_hundred_thousand_draws_have_a_query_each() {
 #[test]
 fn a_hundred_thousand_draws_are_one_capture() {
     for resources in device::RESOURCES {
-        let mut pipelines = Pipelines::new(resources);
+        let mut pipelines = Pipelines::new(resources, false);
         let program = Program::new(100_000, 500);
         let all = program.model(u32::MAX / STRIDE).0.len() as u32 / STRIDE;
         for way in WAYS {

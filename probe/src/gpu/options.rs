@@ -97,6 +97,9 @@ pub struct OpenOptions {
     /// [`Context::set_max_shared_workgroups`](vkxfb::internal::overrides::set_max_shared_workgroups).
     /// `None` for the default.
     pub max_shared_workgroups: Option<u32>,
+    /// Whether the kernels for few draws have workgroups, as on GPUs, on processors, too:
+    /// [`use_parallel_kernels`](vkxfb::internal::overrides::use_parallel_kernels).
+    pub parallel_kernels: bool,
     /// Whether lowered shaders are passed to the driver without optimization:
     /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).
     pub unoptimized: bool,

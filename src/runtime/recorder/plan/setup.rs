@@ -18,7 +18,7 @@ use super::{
     Upload, When,
 };
 use crate::counts::BoundBuffer;
-use crate::lower::kernel::{self, Kernel};
+use crate::lower::kernel::{self, Kernel, SetupDraws};
 use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
@@ -155,8 +155,11 @@ impl Planner<'_> {
         let setup = Kernel::Setup(kernel::Setup {
             restarts: restarts.is_some(),
             assembles,
-            has_several: !is_serial && self.has_several(),
-            is_serial,
+            draws: match (is_serial, self.has_several()) {
+                (true, _) => SetupDraws::Serial,
+                (false, true) => SetupDraws::Several,
+                (false, false) => SetupDraws::One,
+            },
         });
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
         self.plan.steps.push(barrier(Barrier::BeforeSetup, Touched::Unknown));
@@ -206,8 +209,9 @@ impl Planner<'_> {
         let placed = most * draw_stride as u64;
         let plan = &mut *self.plan;
         let draws = plan.scratch(Scratch::PlacedDraws, placed);
-        let inputs = plan.upload(Upload::Inputs, inputs.len() * size_of::<Input>());
-        let groups = plan.groups.len() * size_of::<u32>();
+        // One without draws, too: a driver may execute the loads of a loop that has no round.
+        let inputs = plan.upload(Upload::Inputs, inputs.len().max(1) * size_of::<Input>());
+        let groups = plan.groups.len().max(1) * size_of::<u32>();
         let groups = plan.upload(Upload::WorkgroupSizes, groups);
         let draw_stride = draw_stride as u32;
         let setup =

@@ -276,6 +276,7 @@ impl Player<'_> {
                 })
             }
             Upload::Inputs => self.write_inputs(part),
+            Upload::WorkgroupSizes if groups.is_empty() => part.push_one(0_u32),
             Upload::WorkgroupSizes => part.push(groups.iter().map(|group| group.workgroup_size)),
             Upload::Setup {
                 inputs,
@@ -424,6 +425,9 @@ impl Player<'_> {
         let mut groups = (0..).zip(groups);
         let (mut group, mut left) = (0, 0);
         let mut restarted = 0;
+        if self.collected.draws.is_empty() {
+            return part.push_one(Input::default());
+        }
         part.push(self.collected.draws.iter().map(|draw| {
             if left == 0
                 && let Some((number, next)) = groups.next()
