@@ -24,7 +24,7 @@ send_and_sync! {
     vkxfb::internal::lower::interface { InterfaceLimit }
     vkxfb::lower::compute { DomainOrigin, Options<'static>, Target, WorkgroupSizes }
     vkxfb::internal::tessellator { Domain, Patch, Spacing, Tessellator }
-    vkxfb::internal::kernel { Kernel, Target }
+    vkxfb::internal::kernel { Kernel, Setup, SetupDraws, Target }
     vkxfb::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
     vkxfb::internal::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
