@@ -166,7 +166,7 @@ fn place_job(at: vec2<u32>, local: u32) {
     if local == 0u {
         store4_aligned(batches.zw, 0u, vec4<u32>(load4_aligned(batches.xy, 0u).xyz, end));
         store4_aligned(batches.zw, 4u, start_position);
-        // If nothing is captured, nothing overflows: all primitives count as written (the first value of
+        // If the stream is not captured, nothing overflows: all primitives count as written (the first value of
         // `stream_query`).
         let counted = select(needed, vec2<u32>(written, 0u), captures);
         add_to_query(queries.xy, vec4<u32>(counted, needed), batches.zw);

@@ -112,7 +112,7 @@ fn run_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Run {
 // The sum of primitive_count over all sequences of ones in `whole`. Each sequence is a segment with one vertex per bit.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     let step = primitive_step(topology, vertices);
-    // In a kernel of a single invocation the loop is as fast, and drivers compile it in less time.
+    // A kernel of a single invocation takes the loop below, which is shorter to compile.
     if is_step_of_patches(step) && kernel_width() != 1u {
         return patches_of_runs(step, whole);
     }

@@ -68,12 +68,12 @@ const NO_RUN: u32 = 3u;
 // The parameters. They are in shared memory because registers are scarce.
 var<workgroup> setup: Setup;
 
-// The positions where the capture begins, and the number of records that fit from there on, or NONE if nothing is
-// captured. They are in shared memory because the kernel needs them at its end, and registers are scarce.
+// The positions where the capture begins, and the number of records that fit from there on, or NONE if the stream is
+// not captured. They are in shared memory because the kernel needs them at its end, and registers are scarce.
 var<workgroup> start_position: vec4<u32>;
 var<workgroup> start_room: u32;
 
-// The number of records that fit after those of the draws placed so far (NONE if nothing is captured), and the number
+// The number of records that fit after those of the draws placed so far (NONE if the stream is not captured), and the number
 // of the next record. Both are the same in all invocations.
 var<private> room: u32;
 var<private> next_record: u32;
@@ -143,7 +143,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 placed = needed_by_input(input, arguments, segments);
                 made = draw_of(input, arguments);
             }
-            // If nothing is captured, nothing is stored and nothing overflows, so the draws are not placed: all
+            // If the stream is not captured, nothing is stored and nothing overflows, so the draws are not placed: all
             // primitives count as written.
             if assembles() {
                 made = assembled_draw(made, placed.primitives);
@@ -161,10 +161,12 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let is_group_start = (starts & (1u << GROUP)) != 0u;
             let is_first = exists && (is_group_start || first + first_draw + local == 0u);
             let is_kept = exists && (!has_several() || made.invocations != 0u || is_first);
+            var group = 0u;
             var workgroups = 0u;
             var entries = 0u;
             if exists && !(assembles() && is_counting) {
-                let size = load_workgroup_size(load_group(setup.inputs, part.input));
+                group = load_group(setup.inputs, part.input);
+                let size = load_workgroup_size(group);
                 workgroups = workgroups_of(made, size);
                 entries = workgroups * size;
             }
@@ -209,13 +211,15 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let number = next_draw + sum.before.x;
             next_draw += sum.last.x;
             if assembles() {
-                start_entries(is_first, load_group(setup.inputs, part.input), sum.before.z);
+                if is_first {
+                    start_entries(group, sum.before.z);
+                }
                 next_entry += sum.last.z;
             }
             var first_workgroup = 0u;
             if is_group_start {
-                let group = load_group(setup.inputs, part.input - 1u);
-                store_group(group, load_workgroup_size(group), before_in_group, number);
+                let ended = load_group(setup.inputs, part.input - 1u);
+                store_group(ended, load_workgroup_size(ended), before_in_group, number);
             } else {
                 first_workgroup = saturated(before_in_group.xy);
             }
@@ -273,7 +277,8 @@ fn load_workgroup_size(group: u32) -> u32 {
     return load1(setup.groups, group);
 }
 
-// The primitive counts of a draw of `input`. `segments` is what the vertices or indices of one instance amount to. Where its records begin, and how many primitives fit, is computed later.
+// The primitive counts of a draw of `input`. `segments` is what the vertices or indices of one instance amount to. Where
+// its records begin, and how many primitives fit, is computed later.
 fn needed_by_input(input: Input, arguments: Arguments, segments: State) -> DrawPlacement {
     let open = primitive_count(input.topology, vertices_per_primitive(input.flags), segments.open);
     var primitives = segments.primitives + open;
@@ -403,24 +408,22 @@ fn length_of_entries() -> u32 {
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
 }
 
-// If the invocation's draw is the first one of its group, writes the addresses of the group's entries (see `Entries`).
+// Writes the addresses of the entries of a group that begins (see `Entries`).
 // `before` is the number of entries of the draws of the block before this one.
 //
 // The entries of each group begin with a new block of ENTRIES_PER_BLOCK entries. Before that block, the arrays
 // `counts` and `blocks` have space for the blocks that the entries of all previous groups fill, and for one more block
 // per previous group, because the last block of a group may not be full.
-fn start_entries(is_first: bool, group: u32, before: u32) {
-    if is_first {
-        let tables = load4_aligned(setup.entry_tables, 0u);
-        let block = (next_entry + before) / ENTRIES_PER_BLOCK + group;
-        let at = multiply_add(load2_aligned(setup.entry_tables, 4u), group, ENTRIES_SIZE);
-        let counts = multiply_add(tables.xy, block, ENTRIES_PER_BLOCK * ENTRY_SIZE);
-        store4_aligned(at, 0u, vec4<u32>(counts, multiply_add(tables.zw, block, ENTRY_BLOCK_SIZE)));
-    }
+fn start_entries(group: u32, before: u32) {
+    let tables = load4_aligned(setup.entry_tables, 0u);
+    let block = (next_entry + before) / ENTRIES_PER_BLOCK + group;
+    let at = multiply_add(load2_aligned(setup.entry_tables, 4u), group, ENTRIES_SIZE);
+    let counts = multiply_add(tables.xy, block, ENTRIES_PER_BLOCK * ENTRY_SIZE);
+    store4_aligned(at, 0u, vec4<u32>(counts, multiply_add(tables.zw, block, ENTRY_BLOCK_SIZE)));
 }
 
-// Stores the number of entries of `group`, rounded up to whole blocks. Returns the number of
-// workgroups in which each of these entries has an invocation; invocations without a draw write the count 0.
+// Stores the number of entries of `group`, rounded up to whole blocks. Returns the number of workgroups in which each of
+// these entries has an invocation; invocations without a draw write the count 0.
 fn fill_entries(group: u32, size: u32, workgroups: u32) -> u32 {
     let entries = (workgroups * size + ENTRIES_PER_BLOCK - 1u) / ENTRIES_PER_BLOCK * ENTRIES_PER_BLOCK;
     let at = multiply_add(load2_aligned(setup.entry_tables, 4u), group, ENTRIES_SIZE);
@@ -432,10 +435,10 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
     return made.invocations / size + select(1u, 0u, made.invocations % size == 0u);
 }
 
-// Writes the `GroupBatch` of `group`, whose pipeline has workgroups of `size` invocations. The last draw of the group is the one before draw
-// `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs, so that its
-// workgroups do not exceed the limit of one axis. `sums` contains the number of workgroups (64 bits) and of draws of
-// the group.
+// Writes the `GroupBatch` of `group`, whose pipeline has workgroups of `size` invocations. The last draw of the group is
+// the one before draw `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs, so
+// that its workgroups do not exceed the limit of one axis. `sums` contains the number of workgroups (64 bits) and of draws
+// of the group.
 fn store_group(group: u32, size: u32, sums: vec4<u32>, end: u32) {
     let batch = multiply_add(setup.batches, group, BATCH_SIZE);
     let first = end - sums.z;

@@ -76,7 +76,9 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             let is_first = next_draw == group.first_draw;
             let workgroups = workgroups_of(made, size);
             if assembles() {
-                start_entries(is_first, recorded.group, 0u);
+                if is_first {
+                    start_entries(recorded.group, 0u);
+                }
                 next_entry += workgroups * size;
             }
             if is_first | (made.invocations != 0u) {

@@ -31,7 +31,8 @@ pub(super) fn declare(module: &mut Module) {
 pub(super) struct DeviceAddress {
     /// Whether aligned accesses move pairs of dwords as 64-bit integers.
     int64: bool,
-    /// For each type that is accessed by an index: the type of a pointer to a structure with one runtime array of that type.
+    /// For each type that is accessed by an index: the type of a pointer to a structure with one runtime array of that
+    /// type.
     arrays: FxHashMap<Id, Id>,
 }
 

@@ -149,7 +149,7 @@ impl Kernel {
 
     /// Whether a single invocation does the work, so that barriers do nothing. `None` if there is no other version of the
     /// kernel.
-    pub(crate) const fn is_serial(self) -> Option<bool> {
+    pub const fn is_serial(self) -> Option<bool> {
         match self {
             Self::Setup(Setup { draws, .. }) => Some(matches!(draws, SetupDraws::Serial)),
             Self::PlaceEntries { is_serial } => Some(is_serial),

@@ -78,13 +78,18 @@ fn counted(
     gpu.contents(&counts)
 }
 
+/// A device with a dispatch for each draw, and with the kernels of GPUs.
+fn of_draws() -> OpenOptions {
+    OpenOptions { max_shared_workgroups: Some(0), parallel_kernels: true, ..Default::default() }
+}
+
 /// Devices with very different pipelines: with and without staging, with a dispatch for each draw,
 /// with descriptors, and with shaders that are not optimized.
 fn devices() -> [OpenOptions; 5] {
     [
         OpenOptions::default(),
-        OpenOptions { staging: Some(4096), max_shared_workgroups: Some(0), ..Default::default() },
-        OpenOptions { max_shared_workgroups: Some(0), ..Default::default() },
+        OpenOptions { staging: Some(4096), ..of_draws() },
+        of_draws(),
         OpenOptions { resources: Resources::Descriptors, ..Default::default() },
         OpenOptions { unoptimized: true, ..Default::default() },
     ]

@@ -216,7 +216,13 @@ fn numbers_of_vertices_wrap() {
         (Resources::Descriptors, None),
         (Resources::Descriptors, Some(0)),
     ] {
-        let options = OpenOptions { resources, max_shared_workgroups, ..Default::default() };
+        let parallel_kernels = max_shared_workgroups.is_some();
+        let options = OpenOptions {
+            resources,
+            max_shared_workgroups,
+            parallel_kernels,
+            ..Default::default()
+        };
         let mut gpu = TestDevice::open(&options);
         let usage = gpu.context().vertex_buffer_usage(COMPUTE);
         let vertices = gpu.buffer(ELEMENTS, usage);
@@ -279,7 +285,8 @@ const COUNTING_SHADER: &str = "#version 450
 #[test]
 fn draws_of_nothing_run_no_shader() {
     for max_shared_workgroups in [None, Some(0)] {
-        let options = OpenOptions { max_shared_workgroups, ..Default::default() };
+        let parallel_kernels = max_shared_workgroups.is_some();
+        let options = OpenOptions { max_shared_workgroups, parallel_kernels, ..Default::default() };
         let mut gpu = TestDevice::open(&options);
         if !gpu.context().has_addresses() {
             continue;

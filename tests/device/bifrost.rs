@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ash::vk;
-use vkxfb::internal::kernel::{Kernel, Setup, SetupDraws};
+use vkxfb::internal::kernel::Kernel;
 use vkxfb::internal::reflect::vertex_reads;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc};
@@ -260,14 +260,7 @@ fn compiles_everything() {
         }
         let kernels = gpu.kernels();
         // Kernels of a single invocation are for processors.
-        let is_serial = |kernel: &Kernel| {
-            matches!(
-                kernel,
-                Kernel::Setup(Setup { draws: SetupDraws::Serial, .. })
-                    | Kernel::PlaceEntries { is_serial: true }
-            )
-        };
-        for kernel in Kernel::ALL.into_iter().filter(|kernel| !is_serial(kernel)) {
+        for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_serial() != Some(true)) {
             eprintln!("{MARK}kernel {kernel}, {plan}");
             // SAFETY: as above.
             unsafe { kernels.prepare_each(ctx, &[kernel], cache) }.unwrap();

@@ -1,6 +1,6 @@
 //! Kernels, which prepare captures.
 
-use vkxfb::internal::kernel::{Kernel, MAX_WORKGROUP_SIZE, Setup, SetupDraws, Target, lower};
+use vkxfb::internal::kernel::{Kernel, MAX_WORKGROUP_SIZE, Target, lower};
 use vkxfb::internal::spirv::{Module, Section};
 use vkxfb::lower::{LowerError, ResourcePlan};
 use vkxfb::spirv::headers::Op;
@@ -44,11 +44,7 @@ fn kernels_are_small() {
             let module = Module::parse(&words).unwrap();
             let count = |op| module.section(Section::Functions).filter(|i| i.is(op)).count();
             let (most_barriers, most) = match (kernel, resources) {
-                (
-                    Kernel::Setup(Setup { draws: SetupDraws::Serial, .. })
-                    | Kernel::PlaceEntries { is_serial: true },
-                    _,
-                ) => (0, 24),
+                _ if kernel.is_serial() == Some(true) => (0, 24),
                 (Kernel::EntrySums, _) => (2, 12),
                 // Only for GPUs, and for many draws: three prefix sums, one of which places draws.
                 (Kernel::Setup(_), ResourcePlan::DeviceAddress) => (27, 61),
