@@ -293,13 +293,15 @@ impl VertexFormat {
         self.row().1.alignment
     }
 
-    /// The alignment in bytes with which shaders of the compute backend load an attribute. They load dwords, so that 4 is
-    /// enough, even where [`alignment`](Self::alignment) is 8.
+    /// The largest alignment in bytes with which shaders of the compute backend load attributes: they load dwords.
+    #[doc(hidden)]
+    pub const MAX_LOAD_ALIGNMENT: u32 = 4;
+
+    /// The alignment in bytes with which shaders of the compute backend load an attribute, which is less than
+    /// [`alignment`](Self::alignment) where that is larger than a [dword](Self::MAX_LOAD_ALIGNMENT).
     pub(crate) const fn load_alignment(self) -> u32 {
-        match self.alignment() {
-            8 => 4,
-            alignment => alignment,
-        }
+        let alignment = self.alignment();
+        if alignment < Self::MAX_LOAD_ALIGNMENT { alignment } else { Self::MAX_LOAD_ALIGNMENT }
     }
 
     /// The interpretation of a component's bits.

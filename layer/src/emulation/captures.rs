@@ -37,16 +37,18 @@ const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
 /// that command buffer, maybe at the same time as others.
 pub(crate) type SharedCapture = Arc<Mutex<QueryCapture>>;
 
-/// A capture, and the queries that it ends.
+/// A capture, the queries that it ends, and what its first draw is drawn with.
 pub(crate) struct QueryCapture {
     capture: Capture,
     ended: Vec<EndedQueries>,
+    drawn: Drawn,
 }
 
 impl QueryCapture {
     fn clear(&mut self) {
         self.capture.clear();
         self.ended.clear();
+        self.drawn = Drawn::default();
     }
 }
 
@@ -67,8 +69,8 @@ impl DerefMut for QueryCapture {
 /// A capture or another computation that is *hoisted*: recorded before or after the pass that it belongs to.
 #[derive(Clone)]
 pub(crate) enum Hoisted {
-    /// A capture, where the descriptors are that its draws read, and what its first draw is drawn with.
-    Capture(SharedCapture, ReadFrom, Drawn),
+    /// A capture, and where the descriptors are that its draws read.
+    Capture(SharedCapture, ReadFrom),
     /// A capture without draws that only ends queries to which no active capture adds. Other captures and computations
     /// are put before it in the list `hoisted`, so that queries which end later can be added to it.
     Ends(SharedCapture),
@@ -416,7 +418,8 @@ impl Captures {
         check_room()?;
         let (ctx, kernels) = (self.emulation.context(), self.emulation.kernels());
         let capture = Capture::new(ctx, kernels);
-        Ok(Arc::new(Mutex::new(QueryCapture { capture, ended: Vec::new() })))
+        let (ended, drawn) = (Vec::new(), Drawn::default());
+        Ok(Arc::new(Mutex::new(QueryCapture { capture, ended, drawn })))
     }
 
     /// The descriptor heaps that this command buffer inherits, if it is a secondary one.

@@ -11,10 +11,10 @@ use vkxfb::runtime::{
     DrawCommands, IndexBuffer, MemoryLocation, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
+use vkxfb::vertex_input::VertexFormat;
 
 use super::passes::Pass;
 use super::{Captures, Forward, Hoisted, ReadFrom, SharedCapture, lock};
-use crate::emulation::losses::Drawn;
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
 
@@ -47,8 +47,6 @@ pub(super) struct Active {
     pub(super) is_of_topology: bool,
     /// Whether the capture is [lost](Captures::lose), so that its draws are not collected.
     is_lost: bool,
-    /// What the first draw is drawn with.
-    drawn: Drawn,
     /// Where the descriptors are that the draws so far have read.
     read_from: ReadFrom,
 }
@@ -62,7 +60,6 @@ impl Active {
             only_counts,
             is_of_topology: false,
             is_lost: false,
-            drawn: Drawn::default(),
             read_from: ReadFrom::Sets,
         }
     }
@@ -95,10 +92,9 @@ impl Captures {
         let Some(mut active) = self.active.take() else { return };
         self.forget_counts();
         self.joins_last = active.capture.is_some();
-        let counters = match active.capture {
-            Some(_) if !active.is_lost => counters,
-            _ => counters_without_captures(&active.counters, counters),
-        };
+        let has_draws = active.capture.is_some() && !active.is_lost;
+        let kept = (!has_draws).then(|| counters_without_captures(&active.counters, &counters));
+        let counters = kept.as_ref().unwrap_or(&counters);
         let capture = match active.capture.take() {
             Some(capture) => capture,
             None if self.failed.is_some() => return,
@@ -113,14 +109,15 @@ impl Captures {
                 match self.inactive_capture() {
                     Ok(capture) => capture,
                     Err(error) => {
-                        self.lose(A_CAPTURE, active.drawn, error);
+                        let drawn = self.drawn();
+                        self.lose(A_CAPTURE, drawn, error);
                         return;
                     }
                 }
             }
         };
         // SAFETY: the caller's contract: the counter buffers are valid, and so are the objects that the draws use.
-        unsafe { self.end_and_hoist(capture, active, counters) };
+        unsafe { self.end_and_hoist(capture, &mut active, counters) };
     }
 
     /// Ends a capture, and adds it to the list of captures that are recorded before or after the pass, at its
@@ -132,25 +129,25 @@ impl Captures {
     unsafe fn end_and_hoist(
         &mut self,
         capture: SharedCapture,
-        active: Active,
-        counters: [Option<CounterBuffer>; BUFFERS],
+        active: &mut Active,
+        counters: &[Option<CounterBuffer>; BUFFERS],
     ) {
-        let Active { counters: begin, read_from, drawn, place, .. } = active;
         // SAFETY: the caller's contract.
-        let ended = unsafe { lock(&capture).end(&counters) };
+        let ended = unsafe { lock(&capture).end(counters) };
         if let Err(error) = ended {
+            let drawn = lock(&capture).drawn;
             if !self.lose(A_CAPTURE, drawn, error) {
                 return;
             }
-            let counters = counters_without_captures(&begin, counters);
+            let counters = counters_without_captures(&active.counters, counters);
             let mut capture = lock(&capture);
             capture.discard_current();
             // If the counters are what is wrong, none are written.
             // SAFETY: the caller's contract.
             _ = unsafe { capture.end(&counters) };
         }
-        let capture = Hoisted::Capture(capture, read_from, drawn);
-        match place {
+        let capture = Hoisted::Capture(capture, std::mem::take(&mut active.read_from));
+        match active.place {
             None => self.push(capture),
             Some(place) => self.insert(place, capture),
         }
@@ -214,14 +211,18 @@ impl Captures {
                 .buffers(buffers)
                 .vertex_buffers(&vertex_buffers)
                 .counters(&active.counters);
-            // SAFETY: the caller's contract.
-            let begun = unsafe { lock(&capture).begin(&desc) };
+            let begun = {
+                let mut capture = lock(&capture);
+                capture.drawn = drawn;
+                // SAFETY: the caller's contract.
+                unsafe { capture.begin(&desc) }
+            };
             self.vertex_buffers = vertex_buffers;
             if let Err(error) = begun {
                 self.keep(capture);
                 return Err(error.into());
             }
-            (active.capture, active.drawn) = (Some(capture), drawn);
+            active.capture = Some(capture);
         }
         self.last_buffers = self.state.capture_buffers;
         // The capture has begun with the pipeline and the vertex buffers, so no draw need bind them.
@@ -270,8 +271,8 @@ impl Captures {
             pipeline.is_some_and(|pipeline| *pipeline.descriptors() == DescriptorPlace::Buffers)
         };
         let capture = match self.hoisted.get_mut(last) {
-            Some(Hoisted::Capture(capture, ReadFrom::Sets, _)) => capture,
-            Some(Hoisted::Capture(capture, ReadFrom::Heaps, _)) if !reads_buffers() => capture,
+            Some(Hoisted::Capture(capture, ReadFrom::Sets)) => capture,
+            Some(Hoisted::Capture(capture, ReadFrom::Heaps)) if !reads_buffers() => capture,
             _ => return Ok(false),
         };
         let Some(own) = Arc::get_mut(capture) else { return Ok(false) };
@@ -280,11 +281,11 @@ impl Captures {
         if !unsafe { own.begin_next(&desc) }? {
             return Ok(false);
         }
-        if let Hoisted::Capture(capture, read_from, drawn) = self.hoisted.remove(last)
+        if let Hoisted::Capture(capture, read_from) = self.hoisted.remove(last)
             && let Some(active) = &mut self.active
         {
             (active.capture, active.place) = (Some(capture), Some(last));
-            (active.read_from, active.drawn) = (read_from, drawn);
+            active.read_from = read_from;
         }
         if changed {
             self.vertex_buffers = vertex_buffers;
@@ -339,7 +340,7 @@ impl Captures {
         self.forget_counts();
         let Some(capture) = active.capture.take() else { return };
         // SAFETY: no counter buffers are passed, so there is no memory that would have to be valid.
-        unsafe { self.end_and_hoist(capture, active, [None; BUFFERS]) };
+        unsafe { self.end_and_hoist(capture, &mut active, &[None; BUFFERS]) };
     }
 
     /// Looks up the variant for the bound pipeline and the current dynamic state. Returns whether there is one: `false`
@@ -390,14 +391,23 @@ impl Captures {
             (true, Ok(input)) => input,
             (true, Err(_)) => return,
         };
-        let unaligned = input.attributes.iter().any(|attribute| {
-            let stride = input.binding(attribute.binding).map_or(0, |binding| binding.stride);
-            let bound = state.vertex_buffers.get(attribute.binding as usize);
-            let bound = bound.copied().unwrap_or_default();
+        let bound = |number: u32, stride: u32| {
+            let bound = state.vertex_buffers.get(number as usize).copied().unwrap_or_default();
             let bound_stride = bound.stride.filter(|_| dynamic.stride || dynamic.vertex_input);
-            attribute.is_aligned(0, stride)
-                && !attribute.is_aligned(bound.offset, bound_stride.unwrap_or(stride))
+            (bound.offset, bound_stride.unwrap_or(stride))
+        };
+        let largest = VertexFormat::MAX_LOAD_ALIGNMENT;
+        let is_suspect = input.bindings.iter().any(|binding| {
+            let (offset, stride) = bound(binding.binding, binding.stride);
+            !(offset | u64::from(stride)).is_multiple_of(largest.into())
         });
+        // Alignments are powers of two, so what is aligned to the largest of them suits each attribute.
+        let unaligned = is_suspect
+            && input.attributes.iter().any(|attribute| {
+                let stride = input.binding(attribute.binding).map_or(0, |binding| binding.stride);
+                let (offset, bound_stride) = bound(attribute.binding, stride);
+                attribute.is_aligned(0, stride) && !attribute.is_aligned(offset, bound_stride)
+            });
         self.state.changed.variant |= unaligned != self.unaligned_attributes;
         self.unaligned_attributes = unaligned;
     }
@@ -461,13 +471,15 @@ impl Captures {
     ///
     /// # Errors
     /// The shaders cannot be captured.
+    #[inline]
     fn find_pipeline(&mut self) -> Result<(), PipelineError> {
+        if self.state.is_pipeline_known { Ok(()) } else { self.find_unknown_pipeline() }
+    }
+
+    fn find_unknown_pipeline(&mut self) -> Result<(), PipelineError> {
         let state = &mut self.state;
         if let Some(refusal) = &state.refusal {
             return Err(PipelineError::Known(Arc::clone(refusal)));
-        }
-        if state.is_pipeline_known {
-            return Ok(());
         }
         let found = match state.bound_pipeline == vk::Pipeline::null() {
             true => self.emulation.pipeline_of_shaders(state.shaders),
@@ -696,9 +708,9 @@ impl Captures {
         let Some(pipeline) = self.state.pipeline.clone() else { return Ok(()) };
         if self.active.as_ref().is_some_and(|active| active.capture.is_none()) {
             let capture = self.inactive_capture()?;
-            let drawn = self.drawn();
+            lock(&capture).drawn = self.drawn();
             if let Some(active) = &mut self.active {
-                (active.capture, active.drawn) = (Some(capture), drawn);
+                active.capture = Some(capture);
             }
             self.state.changed = Changed::ALL;
             // SAFETY: the caller's contract.
@@ -871,8 +883,9 @@ unsafe fn set_condition(
 /// counter that is passed to both Begin and End keeps its value, so it is not written.
 fn counters_without_captures(
     begin: &[Option<CounterBuffer>; BUFFERS],
-    mut end: [Option<CounterBuffer>; BUFFERS],
+    end: &[Option<CounterBuffer>; BUFFERS],
 ) -> [Option<CounterBuffer>; BUFFERS] {
+    let mut end = *end;
     for (begin, end) in begin.iter().zip(&mut end) {
         let (Some(first), Some(last)) = (begin, *end) else { continue };
         if (first.buffer, first.offset) != (last.buffer, last.offset) {

@@ -146,7 +146,7 @@ impl Captures {
     /// barrier](Barrier::AFTER_DEFERRED) if they come after one of the program. Only commands that cannot wait for
     /// captures without another barrier, such as copies, do not end the deferral.
     fn defers(&self, pass: &Pass) -> bool {
-        matches!(self.hoisted[..], [Hoisted::Capture(_, ReadFrom::Sets | ReadFrom::Heaps, _)])
+        matches!(self.hoisted[..], [Hoisted::Capture(_, ReadFrom::Sets | ReadFrom::Heaps)])
             && self.joins_last
             && self.failed.is_none()
             && pass.barriers.is_empty()
@@ -325,7 +325,7 @@ impl Captures {
         pass.suspends = false;
         if pass.placement == Placement::AfterPass && !self.hoisted.is_empty() {
             let drawn = self.hoisted.iter().find_map(|hoisted| match hoisted {
-                Hoisted::Capture(.., drawn) => Some(*drawn),
+                Hoisted::Capture(capture, _) => Some(lock(capture).drawn),
                 _ => None,
             });
             self.lose(A_CAPTURE, drawn.unwrap_or_default(), PipelineError::SuspendedElsewhere);
@@ -457,7 +457,7 @@ impl Captures {
         cmd: vk::CommandBuffer,
         item: &Hoisted,
     ) -> Result<u32, RuntimeError> {
-        if let Hoisted::Capture(_, ReadFrom::Buffers(buffers), _) = item {
+        if let Hoisted::Capture(_, ReadFrom::Buffers(buffers)) = item {
             let before = &self.state.disturbed.before().descriptor_buffers;
             let are_invalid = self.descriptors != DescriptorState::Sets;
             if are_invalid || self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
@@ -513,8 +513,9 @@ impl Captures {
         error: RuntimeError,
     ) -> bool {
         match item {
-            Hoisted::Capture(capture, _, drawn) => {
-                let goes_on = self.lose(A_CAPTURE, *drawn, error);
+            Hoisted::Capture(capture, _) => {
+                let drawn = lock(capture).drawn;
+                let goes_on = self.lose(A_CAPTURE, drawn, error);
                 {
                     let mut capture = lock(capture);
                     // Other command buffers may play it, too, and not where draws of it are recorded already.
@@ -529,7 +530,7 @@ impl Captures {
                 // SAFETY: the caller's contract.
                 match unsafe { self.play_one(cmd, item) } {
                     Ok(_) => true,
-                    Err(error) => self.lose(ENDS, *drawn, error),
+                    Err(error) => self.lose(ENDS, drawn, error),
                 }
             }
             Hoisted::Ends(_) => self.lose(ENDS, Drawn::default(), error),
@@ -583,9 +584,7 @@ impl Captures {
                 // This capture belongs to the secondary command buffer, so nothing may be added to it. `end_query_of`
                 // would add the ends of this command buffer's own queries to a `Hoisted::Ends`, so the capture is added
                 // as a `Hoisted::Capture`.
-                Hoisted::Ends(capture) => {
-                    self.push(Hoisted::Capture(capture, ReadFrom::Sets, Drawn::default()));
-                }
+                Hoisted::Ends(capture) => self.push(Hoisted::Capture(capture, ReadFrom::Sets)),
             }
         }
     }
