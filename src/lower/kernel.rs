@@ -46,7 +46,7 @@ pub enum Kernel {
     /// `shaders/entries.wgsl`: computes, from the sums of [`EntrySums`](Self::EntrySums), where the
     /// records of each block of entries begin, and how many of them fit into the capture buffers.
     PlaceEntries {
-        /// Whether the kernel has a single invocation ([`Setup::is_serial`]).
+        /// Whether the kernel has a single invocation ([`Self::is_serial`]).
         is_serial: bool,
     },
     /// `shaders/finish.wgsl`: writes counters and query results that the CPU knows, and ends
