@@ -215,7 +215,7 @@ impl Capabilities {
         self.identity().gains_from(TuningEffect::SharedDraws)
     }
 
-    /// Whether kernels that process few draws have a single invocation.
+    /// Whether kernels that process draws have a single invocation, unless these are very many.
     pub(super) fn serial_kernels(&self) -> bool {
         self.identity().gains_from(TuningEffect::SerialKernels)
     }

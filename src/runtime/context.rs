@@ -13,7 +13,7 @@ use super::barrier::{Barrier, ConsumerScope, Scope};
 use super::descriptor_heaps::{HeapCommands, ParameterTransport, record_parameters};
 use super::descriptors::TableLimits;
 use super::extensions::{AddressFn, DrawIndirectCountFn, TransformFeedbackFn};
-use super::recorder::{MAX_ENTRIES, MOST_SERIAL, SMALL};
+use super::recorder::{MAX_ENTRIES, SMALL};
 use super::workarounds::WorkaroundEffect;
 use super::{Capabilities, RequiredFeatures, RuntimeError, required_features};
 use crate::counts::MAX_BUFFER_SIZE;
@@ -96,7 +96,7 @@ struct Shared {
     max_workgroups_per_axis: u32,
     max_shared_workgroups: u32,
     max_entries: u64,
-    max_serial_draws: u64,
+    serial_kernels: bool,
     optimizes_shaders: bool,
     indirect_dispatch: bool,
     indirect_draws: bool,
@@ -164,7 +164,7 @@ impl Context {
             max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
             max_shared_workgroups: SMALL,
             max_entries: MAX_ENTRIES,
-            max_serial_draws: if capabilities.serial_kernels() { MOST_SERIAL } else { 0 },
+            serial_kernels: capabilities.serial_kernels(),
             optimizes_shaders: true,
             indirect_dispatch: !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
             indirect_draws: !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
@@ -408,10 +408,10 @@ impl Context {
         self.shared.max_entries
     }
 
-    /// The number of draws up to which a single invocation of a kernel processes them: [`MOST_SERIAL`], or 0 if the
-    /// device has no such [tuning](super::tunings).
-    pub(super) fn max_serial_draws(&self) -> u64 {
-        self.shared.max_serial_draws
+    /// Whether a single invocation of a kernel processes the draws of a capture, unless they are very many: a
+    /// [tuning](super::tunings) for processors.
+    pub(super) fn serial_kernels(&self) -> bool {
+        self.shared.serial_kernels
     }
 
     /// Whether the device gains from accesses to pairs of dwords as 64-bit integers, and the feature for it is enabled.

@@ -65,8 +65,8 @@ impl Kernels {
 
     /// Creates the pipelines that do not exist yet, so that no recording waits for a compiler. Any thread may call this
     /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache. On
-    /// processors that is so for captures of more than 512 draws whose counts or positions the GPU computes: their kernels
-    /// take seconds to compile, and other captures do not need them.
+    /// processors that is so for captures of thousands of draws, or hundreds with primitive restart, whose counts or
+    /// positions the GPU computes: their kernels take seconds to compile, and other captures do not need them.
     ///
     /// # Errors
     /// The error of a failed command, or [`RuntimeError::InvalidShader`] for a fault of this crate's shaders.
@@ -79,7 +79,7 @@ impl Kernels {
         ctx: &Context,
         cache: vk::PipelineCache,
     ) -> Result<(), RuntimeError> {
-        let is_serial = ctx.max_serial_draws() > 0;
+        let is_serial = ctx.serial_kernels();
         let used: Vec<Kernel> = Kernel::ALL
             .into_iter()
             .filter(|kernel| kernel.is_serial().is_none_or(|serial| serial == is_serial))

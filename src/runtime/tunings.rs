@@ -22,7 +22,8 @@ pub enum TuningEffect {
     /// Workgroups do not collect records in shared memory:
     /// [`Capabilities::staging`](super::Capabilities::staging).
     NoStaging,
-    /// Kernels that process few draws have a single invocation, which needs neither barriers nor prefix sums.
+    /// Kernels that process draws, unless these are very many, have a single invocation, which needs neither barriers nor
+    /// prefix sums.
     SerialKernels,
     /// Captures of draws with primitive restart have workgroups of 128 invocations:
     /// [`Capabilities::workgroup_sizes`](super::Capabilities::workgroup_sizes).
@@ -36,7 +37,7 @@ impl TuningEffect {
             Self::NarrowAccesses => "accesses are not tested for their alignment",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
-            Self::SerialKernels => "kernels process up to 512 draws one after the other",
+            Self::SerialKernels => "kernels process draws one after the other",
             Self::NoStaging => "records are not collected in shared memory",
             Self::LargeRestartedWorkgroups => {
                 "workgroups of 128 invocations capture draws with primitive restart"

@@ -29,7 +29,7 @@ pub fn set_max_entries(context: &mut Context, entries: u64) {
 
 /// Makes kernels process all draws with whole workgroups, as on GPUs and for many draws, whatever the device.
 pub fn use_parallel_kernels(context: &mut Context) {
-    Arc::make_mut(&mut context.shared).max_serial_draws = 0;
+    Arc::make_mut(&mut context.shared).serial_kernels = false;
 }
 
 /// Omits the barrier `barrier` from later recordings, so that a test can find out whether it would notice the

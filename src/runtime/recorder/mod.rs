@@ -38,7 +38,7 @@ pub use self::capture::Capture;
 pub(super) use self::checks::check_byte_count;
 pub(super) use self::collect::most_slices;
 use self::graphics::Graphics;
-pub(super) use self::plan::{LISTED_BYTES, MAX_ENTRIES, MOST_SERIAL, SMALL, most_entries};
+pub(super) use self::plan::{LISTED_BYTES, MAX_ENTRIES, SMALL, most_entries};
 pub use self::play::CaptureOrder;
 use self::play::Playback;
 pub use self::set_arguments::BufferSet;

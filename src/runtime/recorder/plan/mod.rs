@@ -83,7 +83,6 @@ pub(in crate::runtime) use self::place::{LISTED_BYTES, SMALL};
 pub(super) use self::place::{ListedNumber, Placed};
 pub(super) use self::restarts::RestartTables;
 pub(super) use self::setup::Group;
-pub(in crate::runtime) use self::setup::MOST_SERIAL;
 pub(super) use self::step::{CaptureStep, Draws, Size, Step, Touched, When};
 use super::Captured;
 use super::collect::{Collected, Position};
@@ -144,7 +143,7 @@ pub(super) struct Limits {
     /// Whether dispatches may be indirect.
     pub(super) indirect_dispatch: bool,
     /// The number of draws up to which a single invocation of a kernel processes them.
-    pub(super) max_serial_draws: u64,
+    pub(super) serial_kernels: bool,
     /// Whether Vulkan pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,
     /// Whether a test omits [`Barrier::ValuesToEnds`]. In that case the ends of queries are recorded before the

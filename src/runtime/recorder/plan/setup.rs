@@ -22,7 +22,7 @@ use crate::lower::kernel::{self, Kernel, SetupDraws};
 use crate::runtime::fold::fold;
 use crate::runtime::pipeline::{Key, Source};
 use crate::runtime::{Barrier, RuntimeError};
-use crate::sysval::setup::{BATCH_SIZE, Input, RestartedDraw, Setup, kind};
+use crate::sysval::setup::{BATCH_SIZE, Input, RESTART_BLOCK, RestartedDraw, Setup, kind};
 use crate::sysval::{Address, DrawSysvals};
 use crate::topology::XfbTopology;
 
@@ -76,9 +76,16 @@ struct KnownDraw {
     workgroups: [u32; 2],
 }
 
-/// The largest number of draws, or of blocks of entries, that a kernel with a single invocation processes. Each takes
-/// up to 90 iterations of loops (with primitive restart), of which llvmpipe allows 65,535.
-pub(in crate::runtime) const MOST_SERIAL: u64 = 512;
+/// llvmpipe ends all loops of an invocation after this many rounds.
+const MAX_ROUNDS: u64 = 65_535;
+
+/// The largest number of rounds of the loops over draw commands, draws and queries that a draw takes in a setup kernel of a
+/// single invocation.
+const ROUNDS_PER_DRAW: u64 = 5;
+
+/// The largest number of rounds that a draw with primitive restart takes in addition: one for each segment between restarts
+/// in two blocks of the table.
+const ROUNDS_PER_RESTARTED_DRAW: u64 = 2 * (1 + RESTART_BLOCK / 2);
 
 impl Planner<'_> {
     /// Plans a setup kernel, and captures of the draws that it places.
@@ -150,8 +157,13 @@ impl Planner<'_> {
         restarts: Option<BlockId>,
         is_known: bool,
     ) -> Result<(), RuntimeError> {
-        let draws = self.collected.draws.iter().map(CollectedDraw::count);
-        let is_serial = self.is_serial(draws.fold(0, u64::saturating_add));
+        let rounds = self.collected.draws.iter().map(|draw| {
+            let restarts = if draw.is_restarted() { ROUNDS_PER_RESTARTED_DRAW } else { 0 };
+            draw.count() * (ROUNDS_PER_DRAW + restarts)
+        });
+        // The kernel processes draws of geometry shaders twice.
+        let times = if assembles { 2 } else { 1 };
+        let is_serial = self.is_serial(rounds.fold(0, u64::saturating_add).saturating_mul(times));
         let setup = Kernel::Setup(kernel::Setup {
             restarts: restarts.is_some(),
             assembles,
@@ -181,9 +193,9 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether a kernel that processes `count` draws, or blocks of entries, has a single invocation.
-    pub(super) fn is_serial(&self, count: u64) -> bool {
-        count <= self.limits.max_serial_draws
+    /// Whether a kernel whose single invocation would need so many rounds of loops has only one.
+    pub(super) fn is_serial(&self, rounds: u64) -> bool {
+        self.limits.serial_kernels && rounds <= MAX_ROUNDS
     }
 
     /// Adds a block for the parameters of the setup kernel, and blocks for its inputs and outputs. Returns the block of

@@ -22,7 +22,7 @@ const STRIP: PrimitiveTopology = PrimitiveTopology::TriangleStrip;
 const ADDRESSES: Limits = Limits {
     workgroups_per_axis: 65535,
     shared_workgroups: 64,
-    max_serial_draws: 0,
+    serial_kernels: false,
     entries: 1 << 10,
     by_descriptors: false,
     indirect_dispatch: true,

@@ -169,7 +169,7 @@ pub(super) fn limits_of(ctx: &Context) -> Limits {
         entries: ctx.max_entries(),
         by_descriptors: ctx.table().is_some(),
         indirect_dispatch: ctx.has_indirect_dispatch(),
-        max_serial_draws: ctx.max_serial_draws(),
+        serial_kernels: ctx.serial_kernels(),
         tests_alignment: ctx.tests_alignment(),
         ends_first: ctx.omits(Barrier::ValuesToEnds),
     }
