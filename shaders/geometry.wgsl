@@ -253,7 +253,11 @@ fn xfb_geometry(
             entry_records = records_of_entry(entries, entry);
         }
     }
-    let staged = records_of_workgroup(workgroup, exists, entries);
+    // Without staging the pipeline needs neither these loads nor the code behind the loop, with its barrier.
+    var staged = Segment(0u, 0u);
+    if staged_vertices() != 0u {
+        staged = records_of_workgroup(workgroup, exists, entries);
+    }
     is_staging = staged.count != 0u && staged.count <= staged_vertices();
     first_output = staged.first;
     // From here on only `entry_records` limits what is stored. `output_end` only limits how many vertices primitive

@@ -90,8 +90,8 @@ fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
         divided.inner[0] = with_middle(divided.inner[0], spacing);
         divided.inner[1] = with_middle(divided.inner[1], spacing);
     }
-    let columns = columns_within(0u);
-    let rows = columns_within(1u);
+    let columns = segments_within(divided.inner[0]);
+    let rows = segments_within(divided.inner[1]);
     if divided.inset == 1u {
         divided.outer_triangles = sum + 2u * (columns + rows);
     }
@@ -192,9 +192,25 @@ fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }
 
-// The number of columns (axis 0) or rows (axis 1) of quads within the strips of triangles along the outer edges.
-fn columns_within(axis: u32) -> u32 {
-    return divided.inner[axis].segments - 2u * divided.inset;
+// The number of columns or rows of quads within the strips of triangles along the outer edges. `inner` is the edge of the
+// first or second inner level.
+fn segments_within(inner: Edge) -> u32 {
+    return inner.segments - 2u * divided.inset;
+}
+
+// The outer edge with the number `side`. Without an index that may vary, compilers keep the edges in registers.
+fn outer_edge(side: u32) -> Edge {
+    var edge = divided.outer[0];
+    if side == 1u {
+        edge = divided.outer[1];
+    }
+    if side == 2u {
+        edge = divided.outer[2];
+    }
+    if tessellated_domain() == QUADS && side == 3u {
+        edge = divided.outer[3];
+    }
+    return edge;
 }
 
 // A side (an outer edge of a patch, or a side of a ring within it), and the number of a vertex on this side, or of a
@@ -261,7 +277,7 @@ fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
 fn side_of_vertex(number: u32) -> OnSide {
     var on = OnSide(0u, number);
     for (var side = 0u; side < 3u; side++) {
-        let segments = divided.outer[side].segments;
+        let segments = outer_edge(side).segments;
         if on.side == side && on.number >= segments {
             on = OnSide(side + 1u, on.number - segments);
         }
@@ -276,7 +292,7 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
     var on = OnSide(0u, primitive);
     let last = select(3u, 2u, tessellated_domain() == TRIANGLES);
     for (var side = 0u; side < last; side++) {
-        let steps = divided.outer[side].segments + inner[side & 1u];
+        let steps = outer_edge(side).segments + inner[side & 1u];
         if on.side == side && on.number >= steps {
             on = OnSide(side + 1u, on.number - steps);
         }
@@ -288,121 +304,142 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
 // corner where coordinate k + 2 (modulo 3) is 1. Ring 0 consists of the outer edges. Each further ring is a triangle
 // within the ring before it; the innermost ring may be a point.
 
+// Each function has one call for all cases where it can: compilers copy what is called to each call, and its divisions are
+// long on processors.
+
 fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
     let across = divided.inner[0].segments;
-    if primitive < divided.outer_triangles {
-        let on = side_of_outer_triangle(primitive, vec2<u32>(across - 2u));
-        let stitch = stitch_of_step(on.number, divided.outer[on.side].segments, across - 2u);
-        return vertex_between_rings(stitch, on.side, 0u, slot);
-    }
-    let number = primitive - divided.outer_triangles;
     let parity = across & 1u;
-    if number < parity {
-        // The innermost ring of an odd number of segments is a single triangle.
-        return vertex_on_ring(OnSide(slot, 0u), across / 2u);
+    let number = primitive - divided.outer_triangles;
+    // The strip of triangles between two sides, the numbers of their segments, and the ring of the outer one.
+    var on = OnSide();
+    var outer = 0u;
+    var inner = across - 2u;
+    var ring = 0u;
+    if primitive < divided.outer_triangles {
+        on = side_of_outer_triangle(primitive, vec2<u32>(inner));
+        outer = outer_edge(on.side).segments;
+    } else {
+        // Square roots are not exact on every device, so `k` may be wrong by 1.
+        var k = u32(sqrt(f32(number) / 6.0));
+        if k > 0u && triangles_within_ring(k, parity) > number {
+            k -= 1u;
+        }
+        if triangles_within_ring(k + 1u, parity) <= number {
+            k += 1u;
+        }
+        inner = 2u * k + parity;
+        outer = inner + 2u;
+        ring = (across - inner) / 2u - 1u;
+        let within = number - triangles_within_ring(k, parity);
+        let each = 2u * inner + 2u;
+        let side = within / each;
+        on = OnSide(side, within - side * each);
     }
-    // Square roots are not exact on every device, so `k` may be wrong by 1.
-    var k = u32(sqrt(f32(number) / 6.0));
-    if k > 0u && triangles_within_ring(k, parity) > number {
-        k -= 1u;
-    }
-    if triangles_within_ring(k + 1u, parity) <= number {
-        k += 1u;
-    }
-    let inner = 2u * k + parity;
-    let within = number - triangles_within_ring(k, parity);
-    let each = 2u * inner + 2u;
-    let side = within / each;
-    let stitch = stitch_of_step(within - side * each, inner + 2u, inner);
-    return vertex_between_rings(stitch, side, (across - inner) / 2u - 1u, slot);
-}
-
-// Vertex `slot` of a triangle between ring `ring` and the next one.
-fn vertex_between_rings(stitch: Stitch, side: u32, ring: u32, slot: u32) -> vec3<u32> {
+    let stitch = stitch_of_step(on.number, outer, inner);
     let is_inner = (slot == 2u) | ((slot == 1u) & !stitch.is_outer);
-    let next = select(0u, 1u, slot == 1u);
-    let number = select(stitch.outer, stitch.inner, is_inner) + next;
-    return vertex_on_ring(OnSide(side, number), ring + select(0u, 1u, is_inner));
+    on.number = select(stitch.outer, stitch.inner, is_inner) + select(0u, 1u, slot == 1u);
+    ring += select(0u, 1u, is_inner);
+    if primitive >= divided.outer_triangles && number < parity {
+        // The innermost ring of an odd number of segments is a single triangle.
+        on = OnSide(slot, 0u);
+        ring = across / 2u;
+    }
+    return vertex_on_ring(on, ring);
 }
 
 fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
-    let edge = divided.inner[0];
-    var along = 0u;
+    let inner = divided.inner[0];
+    let is_outer = ring < divided.inset;
+    var edge = inner;
+    var number = ring + on.number;
+    if is_outer {
+        edge = outer_edge(on.side);
+        number = on.number;
+    }
+    var side = on.side;
+    var along = position_on_edge(edge, number);
     var height = 0u;
-    if ring < divided.inset {
-        along = position_on_edge(divided.outer[on.side], on.number);
-    } else if 2u * ring == edge.segments {
-        // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
-        let third = TESSELLATED_ONE / 3u;
-        return vec3<u32>(third, third, TESSELLATED_ONE - 2u * third);
-    } else {
+    if !is_outer {
         // `3 * third` is the distance of the ring's corner from the corner of the patch.
-        let third = position_on_edge(edge, ring) / 3u;
-        let last = edge.segments - 2u * ring;
-        along = position_on_edge(edge, ring + on.number);
+        let third = position_on_edge(inner, ring) / 3u;
+        let last = inner.segments - 2u * ring;
         along = select(along, TESSELLATED_ONE - 3u * third, on.number == last);
         along = select(along, 3u * third, on.number == 0u) - third;
         height = 2u * third;
+        if last == 0u {
+            // The three coordinates add up to 1, and a third is not a multiple of 2^-24.
+            height = TESSELLATED_ONE / 3u;
+            along = TESSELLATED_ONE - 2u * height;
+            side = 0u;
+        }
     }
     let before = TESSELLATED_ONE - along - height;
-    if on.side == 0u {
-        return vec3<u32>(height, before, along);
-    }
-    if on.side == 1u {
-        return vec3<u32>(along, height, before);
-    }
-    return vec3<u32>(before, along, height);
+    let first = select(before, along, side == 1u);
+    let second = select(along, height, side == 1u);
+    let third = select(height, before, side == 1u);
+    return select(vec3<u32>(first, second, third), vec3<u32>(height, before, along), side == 0u);
 }
 
 fn point_of_triangle(primitive: u32) -> vec3<u32> {
     let sum = divided.outer[0].segments + divided.outer[1].segments + divided.outer[2].segments;
+    var on = OnSide();
+    var ring = 0u;
     if primitive < sum {
-        return vertex_on_ring(side_of_vertex(primitive), 0u);
+        on = side_of_vertex(primitive);
+    } else {
+        let number = primitive - sum;
+        let across = divided.inner[0].segments;
+        let parity = across & 1u;
+        var k = u32(sqrt(f32(number) / 3.0));
+        if k > 0u && points_within_ring(k, parity) > number {
+            k -= 1u;
+        }
+        if points_within_ring(k + 1u, parity) <= number {
+            k += 1u;
+        }
+        let of_side = max(2u * k + parity, 1u);
+        let within = number - points_within_ring(k, parity);
+        let side = within / of_side;
+        on = OnSide(side, within - side * of_side);
+        ring = (across - (2u * k + parity)) / 2u;
     }
-    let number = primitive - sum;
-    let across = divided.inner[0].segments;
-    let parity = across & 1u;
-    var k = u32(sqrt(f32(number) / 3.0));
-    if k > 0u && points_within_ring(k, parity) > number {
-        k -= 1u;
-    }
-    if points_within_ring(k + 1u, parity) <= number {
-        k += 1u;
-    }
-    let of_side = max(2u * k + parity, 1u);
-    let within = number - points_within_ring(k, parity);
-    let side = within / of_side;
-    return vertex_on_ring(OnSide(side, within - side * of_side), (across - (2u * k + parity)) / 2u);
+    return vertex_on_ring(on, ring);
 }
 
 // -- Quads. Sides 0 to 3 are where u is 0, v is 0, u is 1 and v is 1. Each side begins where the previous one
 // ends: side 1 goes from (0, 0) to (1, 0).
 
 fn vertex_of_quad(primitive: u32, slot: u32) -> vec3<u32> {
-    let columns = columns_within(0u);
-    let rows = columns_within(1u);
+    let columns = segments_within(divided.inner[0]);
+    let rows = segments_within(divided.inner[1]);
+    var on = OnSide();
+    var place = vec2<u32>();
+    var is_on_grid = true;
     if primitive < divided.outer_triangles {
-        let on = side_of_outer_triangle(primitive, vec2<u32>(rows, columns));
+        on = side_of_outer_triangle(primitive, vec2<u32>(rows, columns));
         let inner = select(columns, rows, (on.side & 1u) == 0u);
-        let stitch = stitch_of_step(on.number, divided.outer[on.side].segments, inner);
-        let is_inner = (slot == 2u) | ((slot == 1u) & !stitch.is_outer);
-        let number = select(stitch.outer, stitch.inner, is_inner) + select(0u, 1u, slot == 1u);
-        if is_inner {
-            return vertex_on_inner_edge(OnSide(on.side, number), columns, rows);
-        }
-        return vertex_on_outer_edge(OnSide(on.side, number));
+        let stitch = stitch_of_step(on.number, outer_edge(on.side).segments, inner);
+        is_on_grid = (slot == 2u) | ((slot == 1u) & !stitch.is_outer);
+        on.number = select(stitch.outer, stitch.inner, is_on_grid) + select(0u, 1u, slot == 1u);
+        place = place_on_inner_edge(on, columns, rows);
+    } else {
+        let number = primitive - divided.outer_triangles;
+        let cell = number / 2u;
+        let is_second = (number & 1u) == 1u;
+        let row = cell / columns;
+        let x = select(0u, 1u, (slot == 1u) | ((slot == 2u) & !is_second));
+        let y = select(0u, 1u, (slot == 2u) | ((slot == 1u) & is_second));
+        place = vec2<u32>(cell - row * columns + x, row + y);
     }
-    let number = primitive - divided.outer_triangles;
-    let cell = number / 2u;
-    let is_second = (number & 1u) == 1u;
-    let row = cell / columns;
-    let x = select(0u, 1u, (slot == 1u) | ((slot == 2u) & !is_second));
-    let y = select(0u, 1u, (slot == 2u) | ((slot == 1u) & is_second));
-    return vertex_on_grid(cell - row * columns + x, row + y);
+    if is_on_grid {
+        return vertex_on_grid(place);
+    }
+    return vertex_on_outer_edge(on);
 }
 
 fn vertex_on_outer_edge(on: OnSide) -> vec3<u32> {
-    let along = position_on_edge(divided.outer[on.side], on.number);
+    let along = position_on_edge(outer_edge(on.side), on.number);
     // Sides 0 and 1 touch the corner (0, 0), sides 2 and 3 do not.
     let is_far = on.side >= 2u;
     let other = select(0u, TESSELLATED_ONE, is_far);
@@ -412,20 +449,20 @@ fn vertex_on_outer_edge(on: OnSide) -> vec3<u32> {
     return vec3<u32>(select(along, TESSELLATED_ONE - along, is_far), other, 0u);
 }
 
-// A vertex on an edge of the rectangle within the outer edges.
-fn vertex_on_inner_edge(on: OnSide, columns: u32, rows: u32) -> vec3<u32> {
+// The column and row of a vertex on an edge of the rectangle within the outer edges.
+fn place_on_inner_edge(on: OnSide, columns: u32, rows: u32) -> vec2<u32> {
     let is_far = on.side >= 2u;
     if (on.side & 1u) == 0u {
-        return vertex_on_grid(select(0u, columns, is_far), select(rows - on.number, on.number, is_far));
+        return vec2<u32>(select(0u, columns, is_far), select(rows - on.number, on.number, is_far));
     }
-    return vertex_on_grid(select(on.number, columns - on.number, is_far), select(0u, rows, is_far));
+    return vec2<u32>(select(on.number, columns - on.number, is_far), select(0u, rows, is_far));
 }
 
-// A vertex of the grid within the outer edges, or of the whole patch if the patch is not divided.
-fn vertex_on_grid(column: u32, row: u32) -> vec3<u32> {
+// The vertex in a column and row of the grid within the outer edges, or of the whole patch if the patch is not divided.
+fn vertex_on_grid(place: vec2<u32>) -> vec3<u32> {
     return vec3<u32>(
-        position_on_edge(divided.inner[0], column + divided.inset),
-        position_on_edge(divided.inner[1], row + divided.inset),
+        position_on_edge(divided.inner[0], place.x + divided.inset),
+        position_on_edge(divided.inner[1], place.y + divided.inset),
         0u,
     );
 }
@@ -439,5 +476,5 @@ fn point_of_quad(primitive: u32) -> vec3<u32> {
     let number = primitive - sum;
     let columns = divided.inner[0].segments - 1u;
     let row = number / columns;
-    return vertex_on_grid(number - row * columns, row);
+    return vertex_on_grid(vec2<u32>(number - row * columns, row));
 }

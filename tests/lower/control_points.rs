@@ -6,7 +6,7 @@ use vkxfb::Shader;
 use vkxfb::capture::CaptureList;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
 use vkxfb::internal::spirv::{Id, Module, Section};
-use vkxfb::lower::compute;
+use vkxfb::lower::{Lowered, compute};
 use vkxfb::vertex_input::VertexInput;
 
 use crate::common;
@@ -51,10 +51,10 @@ fn lengths(code: &str) -> Vec<Vec<u32>> {
     lengths_of(&common::compile_stage("tesc", &control(code), &[]), StorageClass::Private)
 }
 
-/// The same for variables in this storage class, with this control shader.
-fn lengths_of(control: &[u32], storage: StorageClass) -> Vec<Vec<u32>> {
+/// Lowers the shaders with this control shader and this evaluation shader.
+fn lowered_with(control: &[u32], evaluation: &str) -> Lowered {
     let vertex = common::compile(VERTEX, &[]);
-    let evaluation = common::compile_stage("tese", EVALUATION, &[]);
+    let evaluation = common::compile_stage("tese", evaluation, &[]);
     let (vertex, control) = (Shader::new(&vertex), Shader::new(control));
     let list = CaptureList::new(16).output("@0", 0);
     let input = VertexInput::default();
@@ -62,7 +62,12 @@ fn lengths_of(control: &[u32], storage: StorageClass) -> Vec<Vec<u32>> {
     let lowered = compute::lower(&Shader::new(&evaluation).captures(&list), &options).unwrap();
     common::validate(&lowered.words, "vulkan1.2");
     common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
-    let module = Module::parse(&lowered.words).unwrap();
+    lowered
+}
+
+/// The same for variables in this storage class, with this control shader.
+fn lengths_of(control: &[u32], storage: StorageClass) -> Vec<Vec<u32>> {
+    let module = Module::parse(&lowered_with(control, EVALUATION).words).unwrap();
     let declarations = Declarations::of(&module);
     let all = module.section(Section::Declarations).chain(module.section(Section::Functions));
     let variables = all.filter(|i| i.is(Op::Variable) && i.operand(2) == storage as u32);
@@ -196,4 +201,19 @@ fn what_an_invocation_changes_is_its_own() {
     }
     let function = "void change(inout vec4 all[32][8]) { all[number][1].x += 1.0; }";
     assert!(has_copy(&with_functions(function, &format!("{whole} change(copied); {read}"))));
+}
+
+#[test]
+fn tessellators_are_one_function_without_barriers() {
+    let control = with_functions("", "passed[gl_InvocationID] = given[gl_InvocationID][0];");
+    for domain in ["triangles", "quads", "isolines"] {
+        for points in ["", ", point_mode"] {
+            let layout = format!("layout({domain}{points}) in");
+            let evaluation = EVALUATION.replace("layout(triangles) in", &layout);
+            let words = lowered_with(&control, &evaluation).specialized(&[]).unwrap();
+            let module = Module::parse(&words).unwrap();
+            let count = |op| module.section(Section::Functions).filter(|i| i.is(op)).count();
+            assert_eq!((count(Op::ControlBarrier), count(Op::FunctionCall)), (0, 0), "{layout}");
+        }
+    }
 }
