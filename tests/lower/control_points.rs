@@ -5,7 +5,7 @@ use spirv::{Op, StorageClass};
 use vkxfb::Shader;
 use vkxfb::capture::CaptureList;
 use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::{Id, Module, Section};
+use vkxfb::internal::spirv::{Id, Module, Section, string_words};
 use vkxfb::lower::{Lowered, compute};
 use vkxfb::vertex_input::VertexInput;
 
@@ -201,6 +201,34 @@ fn what_an_invocation_changes_is_its_own() {
     }
     let function = "void change(inout vec4 all[32][8]) { all[number][1].x += 1.0; }";
     assert!(has_copy(&with_functions(function, &format!("{whole} change(copied); {read}"))));
+}
+
+/// Whether the outputs of the vertex shader are stored to arrays by an index that varies, with this code of the control
+/// shader.
+fn stores_by_varying_index(declarations: &str, code: &str) -> bool {
+    let control = with_functions(declarations, code);
+    let module = Module::parse(&lowered_with(&control, EVALUATION).words).unwrap();
+    let name = string_words("xfb_pass_vertex");
+    let names = module.section(Section::Names);
+    let mut named = names.filter(|i| i.is(Op::Name) && i.operands()[1..] == name);
+    let function = named.next().unwrap().id(0);
+    let code = module.section(Section::Functions);
+    let code = code.skip_while(|i| !(i.is(Op::Function) && i.id(1) == function));
+    let code: Vec<_> = code.take_while(|i| !i.is(Op::FunctionEnd)).collect();
+    let slot = code.iter().find(|i| i.is(Op::FunctionParameter)).unwrap().id(1);
+    code.iter().any(|i| i.is(Op::AccessChain) && i.id(3) == slot)
+}
+
+#[test]
+fn vertices_of_small_patches_are_stored_by_constant_indices() {
+    let own = "passed[gl_InvocationID] = given[gl_InvocationID][number];";
+    assert!(!stores_by_varying_index("", own));
+    // 32 control points.
+    assert!(stores_by_varying_index("", "passed[gl_InvocationID] = given[number][0];"));
+    // Large vertices.
+    let more = "layout(location = 8) in vec4 more[][16];";
+    let also = format!("{own} passed[gl_InvocationID] += more[gl_InvocationID][number];");
+    assert!(stores_by_varying_index(more, &also));
 }
 
 #[test]

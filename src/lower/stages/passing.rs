@@ -17,6 +17,13 @@ use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::EntryPoint;
 
+/// The most vertices of which each element is stored to by a constant index, where the number of vertices is not known
+/// when the shader is lowered, and the most such stores. Compilers then keep the elements in registers. Otherwise the
+/// arrays are memory, and llvmpipe compiles each component of a store to a branch for each lane, which for triangles takes
+/// it half of its time. Arrays of large vertices stay in memory: no GPU has registers for them.
+const MOST_BY_ELEMENT: u32 = 4;
+const MOST_STORES_BY_ELEMENT: usize = 64;
+
 /// The outputs of a stage, or the inputs of a stage, that are copied together.
 #[derive(Debug)]
 pub(super) struct Interface<'d> {
@@ -188,17 +195,23 @@ impl Passing {
         // Nested, so that what is loaded for the inputs before can be stored to the others, too.
         let mut merges = Vec::new();
         for inputs in self.inputs.chunk_by(|one, other| one.vertices == other.vertices) {
-            if let [Input { vertices: Some(vertices), .. }, ..] = inputs
-                && let Some(slot) = slot
-            {
-                let bool = copy.builder.bool();
-                let operands = [slot.0, copy.builder.constant(*vertices).0];
-                let exists = copy.code.value(copy.builder, Op::ULessThan, bool, &operands);
-                merges.push(copy.code.begin_if(copy.builder, exists));
+            let vertices = inputs.first().and_then(|input| input.vertices);
+            match vertices.zip(slot) {
+                Some((vertices, slot))
+                    if vertices <= MOST_BY_ELEMENT
+                        && inputs.len() * vertices as usize <= MOST_STORES_BY_ELEMENT =>
+                {
+                    copy.store_by_element(inputs, vertices, slot, &mut loaded);
+                    continue;
+                }
+                Some((vertices, slot)) => {
+                    merges.push(copy.begin_if(Op::ULessThan, slot, vertices));
+                }
+                None => {}
             }
             for input in inputs {
                 let value = copy.value(input, &mut loaded);
-                copy.store(&input.leaf, value);
+                copy.store(&input.leaf, copy.slots[1], value);
             }
         }
         while let Some(merge) = merges.pop() {
@@ -238,8 +251,37 @@ impl Copy<'_, '_> {
         )
     }
 
-    fn store(&mut self, input: &Leaf, value: Id) {
-        let slot = self.slots[1];
+    /// Begins code that runs if `slot` is to `number` as the comparison `op` says. Returns the label for
+    /// [`Code::end_if`].
+    fn begin_if(&mut self, op: Op, slot: Id, number: u32) -> Id {
+        let bool = self.builder.bool();
+        let operands = [slot.0, self.builder.constant(number).0];
+        let condition = self.code.value(self.builder, op, bool, &operands);
+        self.code.begin_if(self.builder, condition)
+    }
+
+    /// Generates the stores to inputs with elements of `vertices` vertices: to each element by a constant index.
+    fn store_by_element(
+        &mut self,
+        inputs: &[Input],
+        vertices: u32,
+        slot: Id,
+        loaded: &mut FxHashMap<usize, Id>,
+    ) {
+        let values: Vec<Id> = inputs.iter().map(|input| self.value(input, loaded)).collect();
+        for number in 0..vertices {
+            let element = self.builder.constant(number);
+            let merge = self.begin_if(Op::IEqual, slot, number);
+            for (input, value) in inputs.iter().zip(&values) {
+                self.store(&input.leaf, Some(element), *value);
+            }
+            self.code.end_if(merge);
+        }
+    }
+
+    /// Generates the store of a value to an input. `slot` is the index of the vertex, if the variable has one element per
+    /// vertex.
+    fn store(&mut self, input: &Leaf, slot: Option<Id>, value: Id) {
         if input.bits != 64 || input.count == 1 {
             let pointer = self.pointer(input, slot);
             return self.code.push(Op::Store, &[pointer.0, value.0]);
