@@ -119,9 +119,10 @@ impl Bench {
                 }
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
-                    match is_together && !is_first {
-                        true => assert!(capture.begin_next(&desc)?),
-                        false => capture.begin(&desc)?,
+                    if is_together && !is_first {
+                        assert!(capture.begin_next(&desc)?)
+                    } else {
+                        capture.begin(&desc)?
                     }
                     let mut recorder = capture.recorder();
                     recorder.draw(PrimitiveTopology::PointList, &Draw::new(frame.points))?;

@@ -163,9 +163,10 @@ impl Tessellator {
                     patch.outer_triangles = sum + 3 * (patch.inner[0].segments - 2);
                 }
                 let across = patch.inner[0].segments - 2 * patch.inset;
-                patch.count = match self.points {
-                    true => sum + patch.inset * points_within(across),
-                    false => patch.outer_triangles + triangles_within(across),
+                patch.count = if self.points {
+                    sum + patch.inset * points_within(across)
+                } else {
+                    patch.outer_triangles + triangles_within(across)
                 };
             }
             Domain::Quads => {
@@ -179,9 +180,10 @@ impl Tessellator {
                 if patch.inset == 1 {
                     patch.outer_triangles = sum + 2 * (columns + rows);
                 }
-                patch.count = match self.points {
-                    true => sum + patch.inset * (columns + 1) * (rows + 1),
-                    false => patch.outer_triangles + 2 * columns * rows,
+                patch.count = if self.points {
+                    sum + patch.inset * (columns + 1) * (rows + 1)
+                } else {
+                    patch.outer_triangles + 2 * columns * rows
                 };
             }
         }
@@ -230,9 +232,10 @@ impl Edge {
     /// The position of vertex `number` of the edge, as a multiple of 1 / [`ONE`].
     fn position(self, number: u32) -> u32 {
         let mirrored = self.segments - number;
-        match 2 * number > self.segments {
-            true => ONE - self.in_first_half(mirrored),
-            false => self.in_first_half(number),
+        if 2 * number > self.segments {
+            ONE - self.in_first_half(mirrored)
+        } else {
+            self.in_first_half(number)
         }
     }
 
@@ -247,9 +250,10 @@ impl Edge {
         let is_behind = self.coarse != self.segments && number > new;
         let from = ratio(number - u32::from(is_behind), self.coarse);
         let to = ratio(number, self.segments);
-        match to >= from {
-            true => from + product(to - from, self.fraction),
-            false => from - product(from - to, self.fraction),
+        if to >= from {
+            from + product(to - from, self.fraction)
+        } else {
+            from - product(from - to, self.fraction)
         }
     }
 }

@@ -317,10 +317,13 @@ impl PrimitiveTopology {
                 (true, false) => [i, i + 2, i + 1][slot],
                 (true, true) => [i + 1, i, i + 2][slot],
             },
-            Self::TriangleFan => match last {
-                false => [i + 1, i + 2, 0][slot],
-                true => [0, i + 1, i + 2][slot],
-            },
+            Self::TriangleFan => {
+                if last {
+                    [0, i + 1, i + 2][slot]
+                } else {
+                    [i + 1, i + 2, 0][slot]
+                }
+            }
             Self::LineListWithAdjacency => [4 * i + 1, 4 * i + 2][slot],
             Self::LineStripWithAdjacency => [i + 1, i + 2][slot],
             Self::TriangleListWithAdjacency => [6 * i, 6 * i + 2, 6 * i + 4][slot],

@@ -181,9 +181,10 @@ impl Plan {
             for counters in [false, true] {
                 let workload = Workload::ManyDraws { draws: MANY, counters };
                 let small = selection.vertices.iter().copied().filter(|n| *n <= 4 * KI);
-                let small: Vec<u32> = match selection.vertices.is_empty() {
-                    true => MANY_VERTICES.to_vec(),
-                    false => small.collect(),
+                let small: Vec<u32> = if selection.vertices.is_empty() {
+                    MANY_VERTICES.to_vec()
+                } else {
+                    small.collect()
                 };
                 plan.add(workload, &few, &[default_record()?], &small);
             }
@@ -223,12 +224,10 @@ impl Plan {
             }
         }
         if wants(Part::Pipelines) {
-            plan.pipelines = match selection.sizes.is_empty() && selection.buffers.is_empty() {
-                true => Record::SIZES
-                    .into_iter()
-                    .map(|b| Record::new(b, 1))
-                    .collect::<Result<_, _>>()?,
-                false => records,
+            plan.pipelines = if selection.sizes.is_empty() && selection.buffers.is_empty() {
+                Record::SIZES.into_iter().map(|b| Record::new(b, 1)).collect::<Result<_, _>>()?
+            } else {
+                records
             };
         }
         if plan.cases.is_empty() && plan.pipelines.is_empty() {

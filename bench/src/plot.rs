@@ -50,9 +50,8 @@ impl Axes {
         let rates = cases.iter().flat_map(|c| &c.results).map(|r| r.captured_gb_per_s);
         let y = range(&mut rates.filter(|rate| *rate > 0.0).map(f64::log10));
         // If the range is small, for example because there is only one point, it is widened.
-        let widen = |[low, high]: [f64; 2]| match high - low < 1.0 {
-            true => [low - 1.0, low + 1.0],
-            false => [low, high],
+        let widen = |[low, high]: [f64; 2]| {
+            if high - low < 1.0 { [low - 1.0, low + 1.0] } else { [low, high] }
         };
         Self { x: widen(x), y: widen([y[0].floor(), y[1].ceil()]) }
     }

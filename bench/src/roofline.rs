@@ -449,9 +449,10 @@ pub(super) fn expected(case: &Case, spread: Spread, buffer: usize, quad: u64) ->
     // Determine the invocation that stores the unit, and which of its stores it is.
     let stores = u64::from(shares.stores.get(buffer).copied().unwrap_or(1)).max(1);
     let (workgroup, place) = (quad / (size * stores), quad % (size * stores));
-    let (local, nth) = match spread.together {
-        true => (place / stores, place % stores),
-        false => (place % size, place / size),
+    let (local, nth) = if spread.together {
+        (place / stores, place % stores)
+    } else {
+        (place % size, place / size)
     };
     let places = |loads: u32, count: u64| {
         let loads = u64::from(loads);

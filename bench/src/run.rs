@@ -371,10 +371,8 @@ fn measured(
     let gpu_ns = gpu.and_then(|gpu| Spread::of(&gpu));
     let wall_ns = of(|s| s.wall)?;
     let time_ns = gpu_ns.unwrap_or(wall_ns);
-    let per_ns = |bytes: u64| match time_ns.median > 0.0 {
-        true => bytes as f64 / time_ns.median,
-        false => 0.0,
-    };
+    let per_ns =
+        |bytes: u64| if time_ns.median > 0.0 { bytes as f64 / time_ns.median } else { 0.0 };
     let arena = samples.last()?.arena;
     Some(Measured {
         contestant,

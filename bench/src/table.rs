@@ -125,9 +125,10 @@ fn rates(cases: &[&CaseReport]) -> Table {
     let names = present.iter().map(|c| c.name().to_owned());
     let mut table = table(head.chain(names), 1);
     for case in cases {
-        let name = match with_workload {
-            true => format!("{} {}", case.workload, case.topology),
-            false => case.topology.to_string(),
+        let name = if with_workload {
+            format!("{} {}", case.workload, case.topology)
+        } else {
+            case.topology.to_string()
         };
         let bytes = match case.buffers {
             1 => case.record_bytes.to_string(),

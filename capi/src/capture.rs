@@ -692,10 +692,7 @@ impl VkxfbBufferRange {
 /// because the recorder returns an error for their number. The number may be wrong, and the array
 /// shorter, so its elements must not be read.
 const fn of_buffers<T>(elements: &[T]) -> &[T] {
-    match elements.len() <= VKXFB_MAX_BUFFERS {
-        true => elements,
-        false => &[],
-    }
+    if elements.len() <= VKXFB_MAX_BUFFERS { elements } else { &[] }
 }
 
 impl VkxfbCounterBuffer {
@@ -715,9 +712,10 @@ impl VkxfbCounterBuffer {
     /// Converts a counter. It is an error if the buffer is null.
     pub(crate) fn counter(self) -> Result<CounterBuffer, Error> {
         let Self { buffer, offset } = self;
-        match buffer == vk::Buffer::null() {
-            true => Err(Error::Null("counterBuffer")),
-            false => Ok(CounterBuffer { buffer, offset }),
+        if buffer == vk::Buffer::null() {
+            Err(Error::Null("counterBuffer"))
+        } else {
+            Ok(CounterBuffer { buffer, offset })
         }
     }
 }

@@ -334,9 +334,10 @@ impl Shared {
         let end = offset.saturating_add(size);
         // SAFETY: the caller's contract.
         let memory = unsafe { self.context.device().get_buffer_memory_requirements(buffer) }.size;
-        match end <= memory {
-            true => Ok(()),
-            false => Err(Error::PastTheEnd { what: what.to_string(), end, memory }),
+        if end <= memory {
+            Ok(())
+        } else {
+            Err(Error::PastTheEnd { what: what.to_string(), end, memory })
         }
     }
 

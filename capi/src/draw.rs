@@ -125,10 +125,8 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
     unsafe {
         command(capture, "vkxfb_capture_bind_vertex_buffers2", |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
-            let strides = match p_strides.is_null() {
-                true => &[],
-                false => array(p_strides, buffer_count, "pStrides")?,
-            };
+            let strides =
+                if p_strides.is_null() { &[] } else { array(p_strides, buffer_count, "pStrides")? };
             let strides = strides.iter().map(|&stride| {
                 let large = || format!("an element of pStrides is {stride}: at most {}", u32::MAX);
                 u32::try_from(stride).map_err(|_| Error::Argument(large()))

@@ -170,9 +170,10 @@ fn draw_commands(
     offset: vk::DeviceSize,
     stride: u32,
 ) -> Result<DrawCommands, Error> {
-    match buffer == vk::Buffer::null() {
-        true => Err(Error::Null("buffer")),
-        false => Ok(DrawCommands { buffer, offset, stride }),
+    if buffer == vk::Buffer::null() {
+        Err(Error::Null("buffer"))
+    } else {
+        Ok(DrawCommands { buffer, offset, stride })
     }
 }
 

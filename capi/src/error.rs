@@ -162,20 +162,20 @@ const IN_C: [(&str, &str); 3] = [
 
 /// Formats the sizes that a structure had in the first version of the library and has in this one.
 fn sizes(first: usize, known: usize) -> String {
-    match first == known {
-        true => known.to_string(),
-        false => format!("{known} in this version of the library and {first} in the first"),
+    if first == known {
+        known.to_string()
+    } else {
+        format!("{known} in this version of the library and {first} in the first")
     }
 }
 
 /// Formats a value of `apiVersion`, which may be no version.
 fn of_vulkan(version: u32) -> String {
-    match version < vk::API_VERSION_1_0 {
-        true => version.to_string(),
-        false => {
-            let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
-            format!("that of Vulkan {major}.{minor}")
-        }
+    if version < vk::API_VERSION_1_0 {
+        version.to_string()
+    } else {
+        let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
+        format!("that of Vulkan {major}.{minor}")
     }
 }
 

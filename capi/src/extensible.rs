@@ -137,12 +137,11 @@ unsafe fn size<T: Extensible>(start: *const T, name: &'static str) -> Result<usi
     }
     // SAFETY: the caller's contract.
     let size = unsafe { start.cast::<usize>().read() };
-    match (T::FIRST..TOO_LARGE).contains(&size) && size.is_multiple_of(align_of::<T>()) {
-        true => Ok(size),
-        false => {
-            let (first, known) = (T::FIRST, size_of::<T>());
-            Err(Error::StructSize { structure: T::NAME, size, first, known })
-        }
+    if (T::FIRST..TOO_LARGE).contains(&size) && size.is_multiple_of(align_of::<T>()) {
+        Ok(size)
+    } else {
+        let (first, known) = (T::FIRST, size_of::<T>());
+        Err(Error::StructSize { structure: T::NAME, size, first, known })
     }
 }
 

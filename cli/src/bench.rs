@@ -153,9 +153,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             None => super::complain("no plot:", "no draw without an index buffer was measured"),
         }
     }
-    match arguments.json {
-        true => super::show_json(&report)?,
-        false => super::show(&table::render(&report))?,
+    if arguments.json {
+        super::show_json(&report)?
+    } else {
+        super::show(&table::render(&report))?
     }
     for wrong in report.wrong.iter().filter(|_| arguments.json) {
         super::complain("wrong:", wrong);

@@ -341,9 +341,10 @@ fn capture(
     }
     progress.begin("capturing");
     let taken = device::take(&mut gpu, arguments.backend, &job)?;
-    let native = match arguments.compare {
-        true => Some(device::take(&mut gpu, Backend::Native, &job).context("--compare")?),
-        false => None,
+    let native = if arguments.compare {
+        Some(device::take(&mut gpu, Backend::Native, &job).context("--compare")?)
+    } else {
+        None
     };
     let device = gpu.capabilities().device_name.clone();
     let per_primitive = job.captured_topology().vertices_per_primitive();

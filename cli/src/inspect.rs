@@ -281,9 +281,10 @@ fn descriptor_rows(shader: &Shader<'_>) -> Result<Vec<DescriptorRow>> {
             matches!(resource, ResourceType::UniformBuffer | ResourceType::StorageBuffer);
         // For some kinds of blocks, the user cannot supply values of members. Such a block is listed without its
         // members.
-        let members = match is_buffer {
-            true => supplied::members(&[shader], Some((set, binding))).unwrap_or_default(),
-            false => Vec::new(),
+        let members = if is_buffer {
+            supplied::members(&[shader], Some((set, binding))).unwrap_or_default()
+        } else {
+            Vec::new()
         };
         let name = variable.strip_prefix('\'').and_then(|name| name.split_once('\''));
         let name = name.map(|(name, _)| name.to_owned());

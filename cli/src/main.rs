@@ -297,9 +297,10 @@ fn leave(error: clap::Error, is_plain: bool) -> ! {
         error.exit();
     }
     let text = error.render().ansi().to_string();
-    match error.use_stderr() {
-        true => say(&text),
-        false => drop(show(&text)),
+    if error.use_stderr() {
+        say(&text)
+    } else {
+        drop(show(&text))
     }
     std::process::exit(error.exit_code())
 }
@@ -330,9 +331,10 @@ fn show_coloured(text: &str) -> Result<()> {
 
 /// Writes what other programs read to standard output: byte for byte, unless a terminal shows it.
 fn show_data(data: &[u8]) -> Result<()> {
-    match std::io::stdout().is_terminal() {
-        true => show(&String::from_utf8_lossy(data)),
-        false => put(std::io::stdout(), data),
+    if std::io::stdout().is_terminal() {
+        show(&String::from_utf8_lossy(data))
+    } else {
+        put(std::io::stdout(), data)
     }
 }
 

@@ -362,10 +362,7 @@ pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
 
 fn read_bytes(file: &Path) -> Result<Vec<u8>> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    match bytes.is_empty() {
-        true => bail!("{} is empty", file.display()),
-        false => Ok(bytes),
-    }
+    if bytes.is_empty() { bail!("{} is empty", file.display()) } else { Ok(bytes) }
 }
 
 fn refuse(file: &Path, bytes: &[u8], kind: Kind, accepted: &str) -> anyhow::Error {

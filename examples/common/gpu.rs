@@ -198,10 +198,8 @@ impl Enabled {
         let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
         let mut transform_feedback =
             vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default().transform_feedback(true);
-        let extensions: &[*const c_char] = match self.transform_feedback {
-            true => &[ext::transform_feedback::NAME.as_ptr()],
-            false => &[],
-        };
+        let extensions: &[*const c_char] =
+            if self.transform_feedback { &[ext::transform_feedback::NAME.as_ptr()] } else { &[] };
         let mut info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(extensions)

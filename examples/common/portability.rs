@@ -17,8 +17,9 @@ pub unsafe fn enumeration(
     let name = khr::portability_enumeration::NAME;
     // SAFETY: the caller's contract.
     let found = unsafe { entry.enumerate_instance_extension_properties(None) }?;
-    Ok(match found.iter().any(|found| found.extension_name_as_c_str() == Ok(name)) {
-        true => (vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR, vec![name.as_ptr()]),
-        false => Default::default(),
+    Ok(if found.iter().any(|found| found.extension_name_as_c_str() == Ok(name)) {
+        (vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR, vec![name.as_ptr()])
+    } else {
+        Default::default()
     })
 }

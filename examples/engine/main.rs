@@ -124,10 +124,13 @@ unsafe fn without_waits(gpu: &Gpu) -> ash::Device {
     ];
     let handle = gpu.device.handle();
     let get = gpu.instance.fp_v1_0().get_device_proc_addr;
-    let load = |name: &CStr| match MISSING.contains(&name) {
-        true => ptr::null(),
-        // SAFETY: the device is live, and the name is a string of C.
-        false => unsafe { get(handle, name.as_ptr()) }.map_or(ptr::null(), |f| f as *const _),
+    let load = |name: &CStr| {
+        if MISSING.contains(&name) {
+            ptr::null()
+        } else {
+            // SAFETY: the device is live, and the name is a string of C.
+            unsafe { get(handle, name.as_ptr()) }.map_or(ptr::null(), |f| f as *const _)
+        }
     };
     // SAFETY: these are the device's commands.
     unsafe { ash::Device::load_with(load, handle) }

@@ -60,9 +60,10 @@ impl<'a> Memory<'a> {
     /// # Safety
     /// The device is live.
     pub unsafe fn take(&mut self, needs: vk::MemoryRequirements, is_mapped: bool) -> Result<Piece> {
-        let flags = match is_mapped {
-            true => vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT,
-            false => vk::MemoryPropertyFlags::DEVICE_LOCAL,
+        let flags = if is_mapped {
+            vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT
+        } else {
+            vk::MemoryPropertyFlags::DEVICE_LOCAL
         };
         let type_index =
             self.gpu.memory_type(needs.memory_type_bits, flags).context("no such memory")?;
@@ -177,9 +178,10 @@ impl Block {
         unsafe {
             let memory = gpu.device.allocate_memory(&info, None)?;
             let flags = vk::MemoryMapFlags::empty();
-            let mapped = match is_mapped {
-                true => NonNull::new(gpu.device.map_memory(memory, 0, size, flags)?.cast()),
-                false => None,
+            let mapped = if is_mapped {
+                NonNull::new(gpu.device.map_memory(memory, 0, size, flags)?.cast())
+            } else {
+                None
             };
             Ok(Self { memory, type_index, size, used: 0, pieces: 0, mapped })
         }

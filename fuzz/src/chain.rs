@@ -24,9 +24,10 @@ pub unsafe fn structures(
 /// # Safety
 /// There are `count` elements.
 pub unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
-    match count == 0 || start.is_null() {
-        true => &[],
+    if count == 0 || start.is_null() {
+        &[]
+    } else {
         // SAFETY: the caller's contract.
-        false => unsafe { std::slice::from_raw_parts(start, count as usize) },
+        unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 }

@@ -68,10 +68,7 @@ impl Lacks {
 /// nothing if nothing is lacking.
 impl fmt::Display for Lacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_partial() {
-            true => write!(f, ", without {}", self.0.join(", ")),
-            false => Ok(()),
-        }
+        if self.is_partial() { write!(f, ", without {}", self.0.join(", ")) } else { Ok(()) }
     }
 }
 
@@ -157,9 +154,10 @@ impl Activity {
             ),
             Err(unavailable) => unavailable.reasons.join("; "),
         };
-        Self::Dormant(match has_it {
-            true => Reason::Irreplaceable(missing),
-            false => Reason::Incapable(missing),
+        Self::Dormant(if has_it {
+            Reason::Irreplaceable(missing)
+        } else {
+            Reason::Incapable(missing)
         })
     }
 }

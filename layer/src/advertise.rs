@@ -38,12 +38,6 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == c"VK_EXT_descriptor_heap" && support.required.address_source().is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
-    // The commands of this extension can be captured, so it is in `SHOWN`, the list of the extensions that programs may
-    // see. It is hidden anyway, because its flags for buffer usages include transform feedback, and the layer does not
-    // remove these flags for the driver.
-    if name == c"VK_KHR_device_address_commands" {
-        return Some("its flags about usages for transform feedback would reach the driver");
-    }
     if SHOWN.binary_search(&name).is_ok() {
         return None;
     }

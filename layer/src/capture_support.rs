@@ -106,9 +106,10 @@ impl CaptureSupport {
     /// Returns the size in bytes that `Context::max_capture_buffer` of the runtime would return on
     /// a device: if captures use descriptors, the maximum range of a storage buffer limits it.
     fn max_capture_buffer(&self) -> u64 {
-        match self.required.uses_descriptors() {
-            true => self.capabilities.limits.max_storage_buffer_range.min(MAX_BUFFER_SIZE),
-            false => MAX_BUFFER_SIZE,
+        if self.required.uses_descriptors() {
+            self.capabilities.limits.max_storage_buffer_range.min(MAX_BUFFER_SIZE)
+        } else {
+            MAX_BUFFER_SIZE
         }
     }
 }

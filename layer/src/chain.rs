@@ -37,10 +37,11 @@ pub(crate) unsafe fn structures(
 /// # Safety
 /// The pointer is null or points to `count` elements.
 pub(crate) unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
-    match count == 0 || start.is_null() {
-        true => &[],
+    if count == 0 || start.is_null() {
+        &[]
+    } else {
         // SAFETY: the caller's contract.
-        false => unsafe { std::slice::from_raw_parts(start, count as usize) },
+        unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 }
 

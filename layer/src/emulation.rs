@@ -1,7 +1,6 @@
 //! Emulates transform feedback by compute dispatches: has the objects that captures use on a
 //! device, and the captures of each command buffer.
 
-pub(crate) mod addresses;
 pub(crate) mod captures;
 mod default_attributes;
 mod descriptor_buffers;
@@ -261,9 +260,10 @@ impl Emulation {
         cmd: vk::CommandBuffer,
         condition: &ConditionalRendering,
     ) {
-        let flags = match condition.inverted {
-            true => vk::ConditionalRenderingFlagsEXT::INVERTED,
-            false => vk::ConditionalRenderingFlagsEXT::empty(),
+        let flags = if condition.inverted {
+            vk::ConditionalRenderingFlagsEXT::INVERTED
+        } else {
+            vk::ConditionalRenderingFlagsEXT::empty()
         };
         let info = vk::ConditionalRenderingBeginInfoEXT::default()
             .buffer(condition.buffer)

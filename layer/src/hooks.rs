@@ -56,15 +56,6 @@ pub(crate) const EXTENSION_COMMANDS: [&CStr; 6] = [
 /// devices with `VK_EXT_transform_feedback`.
 const RASTERIZATION_STREAM: &CStr = c"vkCmdSetRasterizationStreamEXT";
 
-/// The commands of `VK_KHR_device_address_commands` that exist only on devices with
-/// `VK_EXT_transform_feedback`.
-const ADDRESS_COMMANDS: [&CStr; 4] = [
-    c"vkCmdBeginTransformFeedback2EXT",
-    c"vkCmdBindTransformFeedbackBuffers2EXT",
-    c"vkCmdDrawIndirectByteCount2EXT",
-    c"vkCmdEndTransformFeedback2EXT",
-];
-
 /// The object that is the first parameter of a command. It determines which `vkGet*ProcAddr`
 /// functions return the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,11 +248,6 @@ unsafe fn command_of(
     // function all the same, as it would without the layer.
     if data.gives && command == RASTERIZATION_STREAM && find(c"vkCmdSetPolygonModeEXT").is_some() {
         return emulated().or_else(|| find(command));
-    }
-    // The driver has `vkCmdBindIndexBuffer3KHR` only if the program enables
-    // `VK_KHR_device_address_commands`.
-    if data.gives && ADDRESS_COMMANDS.contains(&command) {
-        return find(c"vkCmdBindIndexBuffer3KHR").and_then(|_| emulated());
     }
     let next = find(command)?;
     if data.recording.is_none() {

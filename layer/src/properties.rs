@@ -113,9 +113,10 @@ pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     guard("vkEnumerateInstanceExtensionProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
         // SAFETY: Vulkan's contract, which is the caller's.
         unsafe {
-            match names_the_layer(layer) {
-                true => enumerate_extensions(&identity::INSTANCE_EXTENSIONS, count, properties),
-                false => vk::Result::ERROR_LAYER_NOT_PRESENT,
+            if names_the_layer(layer) {
+                enumerate_extensions(&identity::INSTANCE_EXTENSIONS, count, properties)
+            } else {
+                vk::Result::ERROR_LAYER_NOT_PRESENT
             }
         }
     })

@@ -33,13 +33,8 @@ next! {
         allocate_command_buffers PFN_vkAllocateCommandBuffers [c"vkAllocateCommandBuffers"];
         allocate_memory PFN_vkAllocateMemory [c"vkAllocateMemory"];
         begin_command_buffer PFN_vkBeginCommandBuffer [c"vkBeginCommandBuffer"];
-        bind_buffer_memory PFN_vkBindBufferMemory [c"vkBindBufferMemory"];
-        bind_buffer_memory2 PFN_vkBindBufferMemory2
-            [c"vkBindBufferMemory2", c"vkBindBufferMemory2KHR"];
         buffer_requirements PFN_vkGetDeviceBufferMemoryRequirements
             [c"vkGetDeviceBufferMemoryRequirements", c"vkGetDeviceBufferMemoryRequirementsKHR"];
-        copy_query_results_to_memory PFN_vkCmdCopyQueryPoolResultsToMemoryKHR
-            [c"vkCmdCopyQueryPoolResultsToMemoryKHR"];
         create_buffer PFN_vkCreateBuffer [c"vkCreateBuffer"];
         create_indirect_commands_layout PFN_vkCreateIndirectCommandsLayoutEXT
             [c"vkCreateIndirectCommandsLayoutEXT"];
@@ -57,8 +52,6 @@ next! {
             [c"vkDestroyDescriptorUpdateTemplate", c"vkDestroyDescriptorUpdateTemplateKHR"];
         end_command_buffer PFN_vkEndCommandBuffer [c"vkEndCommandBuffer"];
         free_command_buffers PFN_vkFreeCommandBuffers [c"vkFreeCommandBuffers"];
-        get_buffer_device_address PFN_vkGetBufferDeviceAddress
-            [c"vkGetBufferDeviceAddress", c"vkGetBufferDeviceAddressKHR"];
         module_identifier PFN_vkGetShaderModuleIdentifierEXT [c"vkGetShaderModuleIdentifierEXT"];
         module_info_identifier PFN_vkGetShaderModuleCreateInfoIdentifierEXT
             [c"vkGetShaderModuleCreateInfoIdentifierEXT"];

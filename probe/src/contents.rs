@@ -133,10 +133,7 @@ impl Display for MissingContents {
 /// Returns the name of a variable in parentheses, after a space. Empty if the variable has no name: its id says nothing
 /// to those who have no disassembly.
 fn in_parentheses(variable: &str) -> String {
-    match variable.starts_with('%') {
-        true => String::new(),
-        false => format!(" ({variable})"),
-    }
+    if variable.starts_with('%') { String::new() } else { format!(" ({variable})") }
 }
 
 fn in_words(missing: &[MissingContents]) -> String {
@@ -282,10 +279,7 @@ impl Contents {
             Err(ContentsError::Missing(all)) => lacking.extend(all),
             Err(error) => return Err(error),
         }
-        match lacking.is_empty() {
-            true => Ok(this),
-            false => Err(ContentsError::Missing(lacking)),
-        }
+        if lacking.is_empty() { Ok(this) } else { Err(ContentsError::Missing(lacking)) }
     }
 
     /// Whether the shader uses neither buffers nor push constants.
@@ -487,9 +481,10 @@ fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(
     // If the module uses device addresses, any integer may be an address: a shader may load addresses as 64-bit
     // integers or as pairs of 32-bit integers.
     let follow = sources.iter().any(|source| source.follows_addresses);
-    match follow || blocks.iter().any(|block| block.has_pointers) {
-        true => Err(ContentsError::Addresses { what: what.to_owned() }),
-        false => Ok(()),
+    if follow || blocks.iter().any(|block| block.has_pointers) {
+        Err(ContentsError::Addresses { what: what.to_owned() })
+    } else {
+        Ok(())
     }
 }
 

@@ -203,9 +203,10 @@ impl CaseGroup<'_> {
         // For a shader from a file, reference records (those that the captures are compared with) are captured for each
         // draw. For the probe's own shaders, formulas compute the records of the largest draw, which contain those of
         // the smaller draws.
-        let records = match self.subject.has_formulas() {
-            true => vertices(vertex_count, instance_count),
-            false => batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i))),
+        let records = if self.subject.has_formulas() {
+            vertices(vertex_count, instance_count)
+        } else {
+            batch.iter().fold(0, |all: u64, &(v, i)| all.saturating_add(vertices(v, i)))
         };
         let records = records.saturating_mul(strides.max(4));
         captures.fold(records, u64::saturating_add)

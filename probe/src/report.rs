@@ -299,9 +299,12 @@ impl ProbeReport {
     /// Returns the rows of the table that have results. Before there are any results, returns the rows of vertex
     /// shaders.
     pub fn rows(&self) -> impl Iterator<Item = Row> {
-        let has_row = |row: &Row| match self.cells.is_empty() {
-            true => row.stage == CapturedStage::Vertex,
-            false => self.cells.iter().any(|cell| cell.row() == *row),
+        let has_row = |row: &Row| {
+            if self.cells.is_empty() {
+                row.stage == CapturedStage::Vertex
+            } else {
+                self.cells.iter().any(|cell| cell.row() == *row)
+            }
         };
         Row::all().filter(has_row)
     }

@@ -20,10 +20,7 @@ fn is_active(c: char) -> bool {
 fn replaced(text: &str, kept: &[char], replace: impl Fn(char) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match is_active(c) && !kept.contains(&c) {
-            true => shown += &replace(c),
-            false => shown.push(c),
-        }
+        if is_active(c) && !kept.contains(&c) { shown += &replace(c) } else { shown.push(c) }
     }
     shown
 }

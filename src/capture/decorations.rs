@@ -226,10 +226,7 @@ impl Layout {
         let mut walk = Walk::new(declarations, outputs, varyings, offset, location);
         walk.capture(ty, &value)?;
         let end = walk.offset();
-        let alignment = match self.outputs[first..].iter().any(|o| o.bits == 64) {
-            true => 8,
-            false => 4,
-        };
+        let alignment = if self.outputs[first..].iter().any(|o| o.bits == 64) { 8 } else { 4 };
         if !decorated.follows && !offset.is_multiple_of(alignment) {
             return Err(CaptureError::Misaligned { output, offset, alignment });
         }
@@ -255,10 +252,9 @@ fn check_structure(declarations: &Declarations, variable: &Variable) -> Result<(
     let mut end = is_whole.then_some(0u32);
     for (member, ty_of_member) in (0u32..).zip(members) {
         let size = size_of(declarations, variable.id, &[member], *ty_of_member).ok();
-        let place = end.zip(size).map(|(end, (_, is_wide))| match is_wide {
-            true => end.next_multiple_of(8),
-            false => end,
-        });
+        let place = end
+            .zip(size)
+            .map(|(end, (_, is_wide))| if is_wide { end.next_multiple_of(8) } else { end });
         end = place.zip(size).map(|(place, (size, _))| place.saturating_add(size));
         let of_member = |decoration| declarations.member_decoration(ty, member, decoration);
         let has_buffer = of_member(Decoration::XfbBuffer).is_some();

@@ -80,10 +80,8 @@ impl DeviceAddress {
     fn shape(&self, builder: &mut Builder<'_>, components: u32, aligned: bool) -> Shape {
         let alignment = if aligned { 4 * components } else { DWORD };
         let is_converted = self.int64 && aligned && components.is_multiple_of(2);
-        let ty = match is_converted {
-            true => ulongs(builder, components / 2),
-            false => builder.uvec(components),
-        };
+        let ty =
+            if is_converted { ulongs(builder, components / 2) } else { builder.uvec(components) };
         Shape { ty, components, is_converted, alignment }
     }
 
@@ -121,9 +119,10 @@ impl DeviceAddress {
         shape: &Shape,
     ) {
         let pointer = self.element(builder, code, [address, index], shape);
-        let value = match shape.is_converted {
-            true => code.value(builder, Op::Bitcast, shape.ty, &[value.0]),
-            false => value,
+        let value = if shape.is_converted {
+            code.value(builder, Op::Bitcast, shape.ty, &[value.0])
+        } else {
+            value
         };
         let aligned = [MemoryAccess::ALIGNED.bits(), shape.alignment];
         code.push(Op::Store, &[pointer.0, value.0, aligned[0], aligned[1]]);
@@ -186,9 +185,10 @@ pub(super) fn arrive(builder: &mut Builder<'_>, address: Id) -> Code {
     let pointer = code.value(builder, Op::Bitcast, pointer_type, &[address.0]);
     // Under the memory model `Vulkan`, the scope Device needs another capability. QueueFamily is
     // enough, because all workgroups of a dispatch run in one queue family.
-    let scope = match builder.module.has_memory_model(MemoryModel::Vulkan) {
-        true => Scope::QueueFamily,
-        false => Scope::Device,
+    let scope = if builder.module.has_memory_model(MemoryModel::Vulkan) {
+        Scope::QueueFamily
+    } else {
+        Scope::Device
     };
     let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::UNIFORM_MEMORY;
     let operands = [scope as u32, semantics.bits()].map(|value| builder.constant(value).0);

@@ -176,9 +176,10 @@ impl<'a> Inputs<'a> {
                 let input = builder.built_in(which, unsigned);
                 self.interface.push(input);
                 let value = code.value(builder, Op::Load, unsigned, &[input.0]);
-                return Ok(match unsigned == ty {
-                    true => value,
-                    false => code.value(builder, Op::Bitcast, ty, &[value.0]),
+                return Ok(if unsigned == ty {
+                    value
+                } else {
+                    code.value(builder, Op::Bitcast, ty, &[value.0])
                 });
             }
             known => {

@@ -253,9 +253,10 @@ impl<'a> Shader<'a> {
     ) -> Result<EntryPoint, LowerError> {
         let stage = self.stage.unwrap_or(expected);
         let entry = find_captured_shader(module, Some(stage), self.entry_point)?;
-        match entry.model == expected {
-            true => Ok(entry),
-            false => Err(LowerError::OtherStage { stage, expected, entry_point: entry.name }),
+        if entry.model == expected {
+            Ok(entry)
+        } else {
+            Err(LowerError::OtherStage { stage, expected, entry_point: entry.name })
         }
     }
 

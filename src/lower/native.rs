@@ -241,9 +241,10 @@ fn hull(a: Range<u32>, b: Range<u32>) -> Range<u32> {
 fn captured_shader(shader: &Shader<'_>) -> Result<(Module, EntryPoint), LowerError> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;
-    match CAPTURED_STAGES.contains(&entry.model) {
-        true => Ok((module, entry)),
-        false => Err(LowerError::Stage(entry.model)),
+    if CAPTURED_STAGES.contains(&entry.model) {
+        Ok((module, entry))
+    } else {
+        Err(LowerError::Stage(entry.model))
     }
 }
 

@@ -100,10 +100,7 @@ impl PushConstants {
     /// The storage classes of variables that must be widened before they become `Private`: `PushConstant`, or
     /// none.
     pub(super) const fn to_widen(&self) -> &[StorageClass] {
-        match self.is_only_moved {
-            true => &[StorageClass::PushConstant],
-            false => &[],
-        }
+        if self.is_only_moved { &[StorageClass::PushConstant] } else { &[] }
     }
 
     /// Takes the result of `widen`, which replaced 8-bit and 16-bit types. Stores the new types if push constants have
@@ -393,9 +390,12 @@ impl Emit<'_, '_, '_> {
         .id(self.linker)?;
         let (code, builder) = (&mut *self.code, &mut self.linker.builder);
         let dwords: Vec<u32> = (start / 4..start / 4 + 2)
-            .map(|dword| match offsets.iter().any(|offset| offset / 4 == dword) {
-                true => dwords(builder, code, self.loaded, dword, 1).0,
-                false => builder.constant(0).0,
+            .map(|dword| {
+                if offsets.iter().any(|offset| offset / 4 == dword) {
+                    dwords(builder, code, self.loaded, dword, 1).0
+                } else {
+                    builder.constant(0).0
+                }
             })
             .collect();
         let (uvec2, uvec4) = (builder.uvec(2), builder.uvec(4));
@@ -462,10 +462,7 @@ fn dwords(
 }
 
 fn cast(builder: &mut Builder<'_>, code: &mut Code, value: Id, from: Id, to: Id) -> Id {
-    match from == to {
-        true => value,
-        false => code.value(builder, Op::Bitcast, to, &[value.0]),
-    }
+    if from == to { value } else { code.value(builder, Op::Bitcast, to, &[value.0]) }
 }
 
 #[cfg(test)]

@@ -71,9 +71,10 @@ impl SysvalsPlace {
     /// [`LowerError::SysvalsOffset`]
     pub(super) fn check(self) -> Result<(), LowerError> {
         let fits = self.offset() <= MAX_PUSH_CONSTANTS - self.size();
-        match fits && self.offset().is_multiple_of(Self::ALIGNMENT) {
-            true => Ok(()),
-            false => Err(LowerError::SysvalsOffset(self)),
+        if fits && self.offset().is_multiple_of(Self::ALIGNMENT) {
+            Ok(())
+        } else {
+            Err(LowerError::SysvalsOffset(self))
         }
     }
 }

@@ -228,9 +228,10 @@ impl Capabilities {
     pub fn staging(&self) -> u32 {
         // The minimum of `maxComputeSharedMemorySize` that Vulkan guarantees.
         const MOST: u32 = 16 << 10;
-        match self.identity().gains_from(TuningEffect::NoStaging) {
-            true => 0,
-            false => self.limits.max_shared_memory.min(MOST),
+        if self.identity().gains_from(TuningEffect::NoStaging) {
+            0
+        } else {
+            self.limits.max_shared_memory.min(MOST)
         }
     }
 

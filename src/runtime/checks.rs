@@ -19,9 +19,10 @@ pub(super) fn multiple_of(
     value: impl Into<u64>,
 ) -> Result<(), RuntimeError> {
     let (value, alignment) = (value.into(), alignment.into());
-    match value.is_multiple_of(alignment) {
-        true => Ok(()),
-        false => Err(RuntimeError::Misaligned { what: what(), value, alignment }),
+    if value.is_multiple_of(alignment) {
+        Ok(())
+    } else {
+        Err(RuntimeError::Misaligned { what: what(), value, alignment })
     }
 }
 
@@ -33,10 +34,7 @@ pub fn check_limit(
     max: impl Into<u64>,
 ) -> Result<(), RuntimeError> {
     let (value, max) = (value.into(), max.into());
-    match value <= max {
-        true => Ok(()),
-        false => Err(RuntimeError::Limit { what: what(), value, limit, max }),
-    }
+    if value <= max { Ok(()) } else { Err(RuntimeError::Limit { what: what(), value, limit, max }) }
 }
 
 /// Returns an error if `size` is `VK_WHOLE_SIZE`: captures need the size of a bound range in bytes.

@@ -220,10 +220,7 @@ impl Context {
     /// # Errors
     /// [`RuntimeError::OtherContext`].
     pub(super) fn check_made(&self, id: ContextId, what: &'static str) -> Result<(), RuntimeError> {
-        match id == self.id() {
-            true => Ok(()),
-            false => Err(RuntimeError::OtherContext { what }),
-        }
+        if id == self.id() { Ok(()) } else { Err(RuntimeError::OtherContext { what }) }
     }
 
     /// The device.
@@ -296,9 +293,10 @@ impl Context {
     /// The flags for `VkMemoryAllocateFlagsInfo` with which an application allocates memory for buffers that captures
     /// access: `DEVICE_ADDRESS` if the context has device addresses, otherwise empty.
     pub fn memory_allocate_flags(&self) -> vk::MemoryAllocateFlags {
-        match self.has_addresses() {
-            true => vk::MemoryAllocateFlags::DEVICE_ADDRESS,
-            false => vk::MemoryAllocateFlags::empty(),
+        if self.has_addresses() {
+            vk::MemoryAllocateFlags::DEVICE_ADDRESS
+        } else {
+            vk::MemoryAllocateFlags::empty()
         }
     }
 

@@ -301,9 +301,10 @@ impl IndirectDraw {
 
     /// The size in bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
     pub(super) const fn command_size(indexed: bool) -> u32 {
-        match indexed {
-            false => size_of::<vk::DrawIndirectCommand>() as u32,
-            true => size_of::<vk::DrawIndexedIndirectCommand>() as u32,
+        if indexed {
+            size_of::<vk::DrawIndexedIndirectCommand>() as u32
+        } else {
+            size_of::<vk::DrawIndirectCommand>() as u32
         }
     }
 }

@@ -344,10 +344,9 @@ impl Pipeline {
             return Ok(());
         }
         let (is_fixed, has_addresses) = (self.fixed_topology().is_some(), ctx.table().is_none());
-        let possible = draws.iter().map(|draws| match self.primitive_restart() {
-            true => *draws,
-            false => draws.without_restart(),
-        });
+        let possible = draws
+            .iter()
+            .map(|draws| if self.primitive_restart() { *draws } else { draws.without_restart() });
         for key in possible.flat_map(|draws| draws.keys(is_fixed, has_addresses)) {
             // SAFETY: the caller's contract.
             unsafe { self.compiled(ctx, key, cache) }?;

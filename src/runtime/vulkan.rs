@@ -139,9 +139,10 @@ pub unsafe fn specialization<'a>(
 ) -> Result<Vec<SpecializationConstant<'a>>, RuntimeError> {
     // SAFETY: the caller's contract.
     let (entries, data): (&[vk::SpecializationMapEntry], &'a [u8]) = unsafe {
-        let data = match info.p_data.is_null() {
-            true => &[],
-            false => std::slice::from_raw_parts(info.p_data.cast(), info.data_size),
+        let data = if info.p_data.is_null() {
+            &[]
+        } else {
+            std::slice::from_raw_parts(info.p_data.cast(), info.data_size)
         };
         (slice(info.p_map_entries, info.map_entry_count), data)
     };
@@ -199,10 +200,11 @@ unsafe fn divisors<'a>(
 /// # Safety
 /// `start` is null, or points to `count` values that live as long as the slice.
 unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
-    match count == 0 || start.is_null() {
-        true => &[],
+    if count == 0 || start.is_null() {
+        &[]
+    } else {
         // SAFETY: the caller's contract.
-        false => unsafe { std::slice::from_raw_parts(start, count as usize) },
+        unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 }
 

@@ -21,10 +21,7 @@ impl IdSet {
     /// Makes a set for ids below `bound`, for a module with `words` words.
     pub(super) fn new(bound: u32, words: usize) -> Self {
         let bits = (bound as usize).div_ceil(64);
-        match bits <= words {
-            true => Self::Dense(vec![0; bits]),
-            false => Self::Sparse(FxHashSet::default()),
-        }
+        if bits <= words { Self::Dense(vec![0; bits]) } else { Self::Sparse(FxHashSet::default()) }
     }
 
     /// Adds an id. Returns false if the set contained the id before, or if the id is too large for a `Dense` set.
@@ -81,9 +78,10 @@ pub(crate) enum IdMap<T> {
 impl<T: Copy> IdMap<T> {
     /// Makes a map for ids below `bound`, for a module with `words` words.
     pub(super) fn new(bound: u32, words: usize) -> Self {
-        match bound as usize <= words {
-            true => Self::Dense(vec![None; bound as usize]),
-            false => Self::Sparse(FxHashMap::default()),
+        if bound as usize <= words {
+            Self::Dense(vec![None; bound as usize])
+        } else {
+            Self::Sparse(FxHashMap::default())
         }
     }
 

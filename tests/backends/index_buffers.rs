@@ -77,10 +77,11 @@ fn captured(gpu: &mut TestDevice, pipeline: &Pipeline, cases: &[Case], size: u64
     let mut make = |case: &Case| {
         let bytes = case.bytes();
         let size = bytes.len() as u64;
-        let size = match ctx.enabled().byte_loads {
-            true => size,
+        let size = if ctx.enabled().byte_loads {
+            size
+        } else {
             // Otherwise that is what the buffer needs.
-            false => size.next_multiple_of(4),
+            size.next_multiple_of(4)
         };
         let buffer = gpu.buffer(size, ctx.index_buffer_usage(COMPUTE));
         gpu.write(&buffer, 0, &bytes).unwrap();

@@ -205,9 +205,10 @@ fn is_of_the_build(manifest: &Path) -> bool {
 fn source(vectors: &[&str]) -> String {
     let count = vectors.len();
     let stride = 16 * count;
-    let second = match vectors.iter().any(|vector| vector.contains('b')) {
-        true => "layout(location = 1) in vec4 b;",
-        false => "",
+    let second = if vectors.iter().any(|vector| vector.contains('b')) {
+        "layout(location = 1) in vec4 b;"
+    } else {
+        ""
     };
     let values = vectors.join(", ");
     format!(

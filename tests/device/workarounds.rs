@@ -197,14 +197,17 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
     gpu.write(&arguments, 0, bytemuck::cast_slice(&command)).unwrap();
 
     let instance = gpu.instance().clone();
-    let load = |name: &CStr| match name == c"vkCmdDispatchIndirect" {
-        true => dispatch_indirect as *const std::ffi::c_void,
-        // SAFETY: the device is live, and of that instance.
-        false => unsafe {
-            let device = gpu.context().device().handle();
-            let found = instance.get_device_proc_addr(device, name.as_ptr());
-            found.map_or(std::ptr::null(), |f| f as *const std::ffi::c_void)
-        },
+    let load = |name: &CStr| {
+        if name == c"vkCmdDispatchIndirect" {
+            dispatch_indirect as *const std::ffi::c_void
+        } else {
+            // SAFETY: the device is live, and of that instance.
+            unsafe {
+                let device = gpu.context().device().handle();
+                let found = instance.get_device_proc_addr(device, name.as_ptr());
+                found.map_or(std::ptr::null(), |f| f as *const std::ffi::c_void)
+            }
+        }
     };
     // SAFETY: the functions are the device's, but for one of the same signature.
     let raw = unsafe { ash::Device::load_with(load, gpu.context().device().handle()) };

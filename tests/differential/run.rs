@@ -222,10 +222,7 @@ impl ShaderWorker {
     }
 
     fn fail(&mut self, case: &Case, who: &str, words: &[u32], error: &str) {
-        let file = match self.perturb {
-            true => PathBuf::new(),
-            false => write_words(case.seed, who, words),
-        };
+        let file = if self.perturb { PathBuf::new() } else { write_words(case.seed, who, words) };
         let draws = &case.draws;
         self.report.failures.push(format!(
             "seed {}, {who}: {error}\n  {}\n  {draws:?}\n{}",
@@ -283,9 +280,10 @@ fn pipe(tool: &str, arguments: &[&str], words: &[u32]) -> Result<Vec<u8>, String
         .unwrap_or_else(|error| panic!("{tool}: {error} (tests/setup.sh installs it)"));
     let written = child.stdin.take().unwrap().write_all(bytemuck::cast_slice(words));
     let output = child.wait_with_output().unwrap();
-    match output.status.success() {
-        true => written.map(|()| output.stdout).map_err(|error| error.to_string()),
-        false => Err(format!("{tool}: {}", String::from_utf8_lossy(&output.stderr))),
+    if output.status.success() {
+        written.map(|()| output.stdout).map_err(|error| error.to_string())
+    } else {
+        Err(format!("{tool}: {}", String::from_utf8_lossy(&output.stderr)))
     }
 }
 

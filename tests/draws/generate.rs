@@ -385,9 +385,10 @@ impl<'a> Generator<'a> {
 
     fn begin(&mut self) {
         let begin = Step::Begin(self.some_counters(false));
-        match self.is_avoided(&begin) {
-            true => self.push(Step::Begin(Counters::default())),
-            false => self.push(begin),
+        if self.is_avoided(&begin) {
+            self.push(Step::Begin(Counters::default()))
+        } else {
+            self.push(begin)
         }
     }
 

@@ -35,9 +35,10 @@ pub fn execute(
             // Shaders read whole dwords; native draws read up to the end of the buffer.
             let by_shaders =
                 vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
-            let size = match usage.intersects(by_shaders) {
-                true => program.memory.len().next_multiple_of(4) as u64,
-                false => program.memory.len() as u64,
+            let size = if usage.intersects(by_shaders) {
+                program.memory.len().next_multiple_of(4) as u64
+            } else {
+                program.memory.len() as u64
             };
             buffers.push(gpu.create_buffer(size, usage | sets::USAGE, MemoryLocation::Device)?);
         }

@@ -151,14 +151,13 @@ fn random_draws_hold_on_the_layer_below_validation() {
 /// Threads capture with the layer for as long as `VKXFB_SOAK` says.
 #[test]
 fn a_soak_of_threads_holds_on_the_layer() {
-    match common::layer::is_there() {
-        true => soak::run(),
-        false => {
-            // With an arena per thread, much freed memory would stay resident.
-            let variables = [("MALLOC_ARENA_MAX", "1")];
-            let test = a_soak_of_threads_holds_on_the_layer;
-            common::layer::run_below_validation(test, &variables);
-        }
+    if common::layer::is_there() {
+        soak::run()
+    } else {
+        // With an arena per thread, much freed memory would stay resident.
+        let variables = [("MALLOC_ARENA_MAX", "1")];
+        let test = a_soak_of_threads_holds_on_the_layer;
+        common::layer::run_below_validation(test, &variables);
     }
 }
 

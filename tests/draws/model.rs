@@ -285,9 +285,10 @@ impl Model {
                     let [count, instance_count, first, then] =
                         [0, 4, 8, 12].map(|argument| self.dword(at + argument));
                     // Indexed commands have the vertex offset before the first instance.
-                    let (vertex_offset, first_instance) = match indexed {
-                        false => (0, then),
-                        true => (then.cast_signed(), self.dword(at + 16)),
+                    let (vertex_offset, first_instance) = if *indexed {
+                        (then.cast_signed(), self.dword(at + 16))
+                    } else {
+                        (0, then)
                     };
                     let instances = Instances { first: first_instance, count: instance_count };
                     self.one(*indexed, Span { first, count, vertex_offset }, instances, index);
@@ -314,9 +315,10 @@ impl Model {
         }
         let state = self.state.expect("a pipeline is bound");
         let base_vertex = if indexed { span.vertex_offset.cast_unsigned() } else { span.first };
-        let segments = match indexed {
-            true => self.indexed_segments(span, state.restart),
-            false => vec![(0..span.count).map(|i| span.first.wrapping_add(i)).collect()],
+        let segments = if indexed {
+            self.indexed_segments(span, state.restart)
+        } else {
+            vec![(0..span.count).map(|i| span.first.wrapping_add(i)).collect()]
         };
         for instance in 0..instances.count {
             let wraps = instances.first.checked_add(instance).is_none();

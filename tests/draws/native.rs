@@ -343,9 +343,10 @@ impl Native {
                     panic!("no driver has VK_EXT_primitive_restart_index yet")
                 }
                 StateChange::BeginConditionalRendering(Condition { offset, inverted }) => {
-                    let flags = match inverted {
-                        true => vk::ConditionalRenderingFlagsEXT::INVERTED,
-                        false => vk::ConditionalRenderingFlagsEXT::empty(),
+                    let flags = if *inverted {
+                        vk::ConditionalRenderingFlagsEXT::INVERTED
+                    } else {
+                        vk::ConditionalRenderingFlagsEXT::empty()
                     };
                     let begin = vk::ConditionalRenderingBeginInfoEXT::default()
                         .buffer(round.memory)
@@ -485,18 +486,20 @@ pub fn draws_indirectly() -> bool {
 
 /// Returns the usages of the buffer that contains the memory of programs.
 pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
-    let indirect = match draws_indirectly() {
-        true => vk::BufferUsageFlags::INDIRECT_BUFFER,
-        false => vk::BufferUsageFlags::empty(),
+    let indirect = if draws_indirectly() {
+        vk::BufferUsageFlags::INDIRECT_BUFFER
+    } else {
+        vk::BufferUsageFlags::empty()
     };
     let usage = indirect
         | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT
         | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT
         | vk::BufferUsageFlags::VERTEX_BUFFER
         | vk::BufferUsageFlags::INDEX_BUFFER;
-    match gpu.draw_features().conditional_rendering {
-        true => usage | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT,
-        false => usage,
+    if gpu.draw_features().conditional_rendering {
+        usage | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT
+    } else {
+        usage
     }
 }
 

@@ -97,10 +97,7 @@ impl Program {
         if let Some((query, (kind, (expected, found)))) = wrong.next() {
             return Err(format!("query {query}, {kind:?}: {found:?} instead of {expected:?}"));
         }
-        match expected == found {
-            true => Ok(()),
-            false => Err("results of another length".to_owned()),
-        }
+        if expected == found { Ok(()) } else { Err("results of another length".to_owned()) }
     }
 }
 

@@ -241,10 +241,7 @@ impl Capture {
 
     /// Returns the first vertex and the number of vertices, given how many vertices the counter counts.
     fn drawn(&self, counter: usize) -> (usize, usize) {
-        match self.by_bytes {
-            true => (0, counter),
-            false => (self.first, self.count),
-        }
+        if self.by_bytes { (0, counter) } else { (self.first, self.count) }
     }
 }
 
@@ -288,11 +285,12 @@ impl Unseen {
             }
             Step::Overwrite => {
                 self.by_vertex_input = true;
-                match std::mem::take(&mut self.by_dispatches) {
-                    true => (Stage::COMPUTE_SHADER, Access::SHADER_WRITE),
+                if std::mem::take(&mut self.by_dispatches) {
+                    (Stage::COMPUTE_SHADER, Access::SHADER_WRITE)
+                } else {
                     // The dispatch only has to wait until captures have read the vertices. In a second scope
                     // `DRAW_INDIRECT` includes the later stage of compute shaders.
-                    false => (Stage::DRAW_INDIRECT, Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT),
+                    (Stage::DRAW_INDIRECT, Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT)
                 }
             }
             Step::FillVertices(_) => {
@@ -411,12 +409,11 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
             let resumed = u32::from(capture.resumes);
             let begin = functions.cmd_begin_transform_feedback_ext;
             begin(cmd, 0, resumed, &raw const counters, &raw const place);
-            match capture.by_bytes {
-                true => {
-                    let draw = functions.cmd_draw_indirect_byte_count_ext;
-                    draw(cmd, 1, 0, counters, place, 0, 4);
-                }
-                false => raw.cmd_draw(cmd, capture.count as u32, 1, capture.first as u32, 0),
+            if capture.by_bytes {
+                let draw = functions.cmd_draw_indirect_byte_count_ext;
+                draw(cmd, 1, 0, counters, place, 0, 4);
+            } else {
+                raw.cmd_draw(cmd, capture.count as u32, 1, capture.first as u32, 0)
             }
             let end = functions.cmd_end_transform_feedback_ext;
             end(cmd, 0, 1, &raw const counters, &raw const place);

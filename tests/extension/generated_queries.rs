@@ -659,12 +659,13 @@ impl Machine {
         record: &dyn Fn(vk::CommandBuffer, usize),
     ) {
         let raw = &self.program.raw;
-        let (flags, contents) = match is_secondary {
-            true => (
+        let (flags, contents) = if is_secondary {
+            (
                 vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
                 vk::SubpassContents::SECONDARY_COMMAND_BUFFERS,
-            ),
-            false => (vk::RenderingFlags::empty(), vk::SubpassContents::INLINE),
+            )
+        } else {
+            (vk::RenderingFlags::empty(), vk::SubpassContents::INLINE)
         };
         let (begin, end) =
             (vk::SubpassBeginInfo::default().contents(contents), vk::SubpassEndInfo::default());

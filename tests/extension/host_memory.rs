@@ -64,9 +64,10 @@ impl Scene {
             bind(cmd, 0, 1, &raw const self.target.0, &raw const offset, &raw const size);
             for _ in 0..captures {
                 (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
-                match self.arguments == vk::Buffer::null() {
-                    true => raw.cmd_draw(cmd, VERTICES, 1, 0, 0),
-                    false => raw.cmd_draw_indirect(cmd, self.arguments, 0, 1, 0),
+                if self.arguments == vk::Buffer::null() {
+                    raw.cmd_draw(cmd, VERTICES, 1, 0, 0)
+                } else {
+                    raw.cmd_draw_indirect(cmd, self.arguments, 0, 1, 0)
                 }
                 (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
             }

@@ -397,16 +397,13 @@ fn primitives_of_all_streams_are_generated() {
                 if stream == 1 {
                     begin(cmd, pool, other, flags, 0);
                 }
-                match query < STREAMS {
-                    true => {
-                        captures.program.raw.cmd_begin_rendering(cmd, &info);
-                        captures.draw(cmd);
-                        captures.program.raw.cmd_end_rendering(cmd);
-                    }
-                    false => {
-                        captures.barrier(cmd);
-                        captures.capture(cmd, POINTS, [false; 2], || captures.draw(cmd));
-                    }
+                if query < STREAMS {
+                    captures.program.raw.cmd_begin_rendering(cmd, &info);
+                    captures.draw(cmd);
+                    captures.program.raw.cmd_end_rendering(cmd);
+                } else {
+                    captures.barrier(cmd);
+                    captures.capture(cmd, POINTS, [false; 2], || captures.draw(cmd));
                 }
                 if stream == 1 {
                     end(cmd, pool, other, 0);

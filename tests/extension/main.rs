@@ -5,7 +5,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
 
-mod address_commands;
 mod barriers;
 mod byte_counts_in_passes;
 #[path = "../common/mod.rs"]

@@ -74,17 +74,19 @@ fn run(is_secondary: bool, more: vk::BufferUsageFlags) -> (Vec<u32>, u32) {
                 let stages = Stage::TRANSFORM_FEEDBACK_EXT | Stage::DRAW_INDIRECT;
                 let none = vk::DependencyFlags::empty();
                 raw.cmd_pipeline_barrier(*cmd, stages, stages, none, &[barrier], &[], &[]);
-                let contents = match is_secondary {
-                    true => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
-                    false => vk::RenderingFlags::empty(),
+                let contents = if is_secondary {
+                    vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS
+                } else {
+                    vk::RenderingFlags::empty()
                 };
                 let area = attachment::area(1);
                 let info =
                     vk::RenderingInfo::default().flags(contents).render_area(area).layer_count(1);
                 raw.cmd_begin_rendering(*cmd, &info);
-                match is_secondary {
-                    true => raw.cmd_execute_commands(*cmd, &[secondary]),
-                    false => capture(*cmd),
+                if is_secondary {
+                    raw.cmd_execute_commands(*cmd, &[secondary])
+                } else {
+                    capture(*cmd)
                 }
                 raw.cmd_end_rendering(*cmd);
             }

@@ -291,15 +291,17 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
             let mut bound = [vk::ShaderEXT::null(); 5];
             bound[0] = created[0];
             let is_tessellated = matches!(case, Case::Tessellated { .. });
-            match is_tessellated {
-                true => bound[1..3].copy_from_slice(&created[1..]),
-                false => bound[3] = created.get(1).copied().unwrap_or_default(),
+            if is_tessellated {
+                bound[1..3].copy_from_slice(&created[1..])
+            } else {
+                bound[3] = created.get(1).copied().unwrap_or_default()
             }
             functions.cmd_bind_shaders(cmd, &stages, &bound);
             raw.cmd_set_rasterizer_discard_enable(cmd, true);
-            let topology = match is_tessellated {
-                true => vk::PrimitiveTopology::PATCH_LIST,
-                false => vk::PrimitiveTopology::POINT_LIST,
+            let topology = if is_tessellated {
+                vk::PrimitiveTopology::PATCH_LIST
+            } else {
+                vk::PrimitiveTopology::POINT_LIST
             };
             raw.cmd_set_primitive_topology(cmd, topology);
             if is_tessellated {
@@ -470,9 +472,10 @@ impl Objects {
         unsafe {
             self.functions.cmd_bind_shaders(cmd, &STAGES, &bound);
             let is_tessellated = bound[1] != vk::ShaderEXT::null();
-            let topology = match is_tessellated {
-                true => vk::PrimitiveTopology::PATCH_LIST,
-                false => vk::PrimitiveTopology::POINT_LIST,
+            let topology = if is_tessellated {
+                vk::PrimitiveTopology::PATCH_LIST
+            } else {
+                vk::PrimitiveTopology::POINT_LIST
             };
             self.program.raw.cmd_set_primitive_topology(cmd, topology);
         }
@@ -674,9 +677,10 @@ fn a_vertex_shader_stores_before_a_geometry_shader() {
         let vertex = bytes(&common::compile_stage("vert", STORES, &[]));
         let geometry = geometry(pair.contains("captures"));
         let geometry = bytes(&common::compile_stage("geom", &geometry, &[]));
-        let flags = match pair.contains("linked") {
-            true => vk::ShaderCreateFlagsEXT::LINK_STAGE,
-            false => vk::ShaderCreateFlagsEXT::empty(),
+        let flags = if pair.contains("linked") {
+            vk::ShaderCreateFlagsEXT::LINK_STAGE
+        } else {
+            vk::ShaderCreateFlagsEXT::empty()
         };
         let spirv = vk::ShaderCodeTypeEXT::SPIRV;
         let codes: [Code<'_>; 2] = [

@@ -338,9 +338,10 @@ impl Scene {
             captured.fill(UNTOUCHED);
             let cmd = allocate(vk::CommandBufferLevel::PRIMARY);
             raw.begin_command_buffer(cmd, &Default::default()).unwrap();
-            let contents = match is_secondary {
-                true => vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS,
-                false => vk::RenderingFlags::empty(),
+            let contents = if is_secondary {
+                vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS
+            } else {
+                vk::RenderingFlags::empty()
             };
             let info = vk::RenderingInfo::default()
                 .flags(contents)

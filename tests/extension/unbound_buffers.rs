@@ -316,10 +316,8 @@ impl Machine {
                     (functions.cmd_end_query_indexed_ext)(cmd, pool, stream, stream);
                 }
                 // A counter of a buffer that is not bound may crash lavapipe.
-                let counters = bound.map(|is_bound| match is_bound {
-                    true => self.counters,
-                    false => vk::Buffer::null(),
-                });
+                let counters =
+                    bound.map(|is_bound| if is_bound { self.counters } else { vk::Buffer::null() });
                 let end = functions.cmd_end_transform_feedback_ext;
                 end(cmd, 0, BUFFERS as u32, counters.as_ptr(), [0, 4].as_ptr());
                 raw.cmd_end_rendering(cmd);

@@ -338,9 +338,10 @@ fn records(list: &CaptureList) -> StreamOutputInfo {
     let outputs: Vec<StreamOutput> = list.captures.iter().filter_map(record).collect();
     // Every slot, in every second case, for what is not there.
     let outputs_written = outputs.len().is_multiple_of(2).then_some(u64::MAX);
-    let locations = match list.captures.len().is_multiple_of(3) {
-        true => SlotLocations::Packed,
-        false => SlotLocations::Unpacked,
+    let locations = if list.captures.len().is_multiple_of(3) {
+        SlotLocations::Packed
+    } else {
+        SlotLocations::Unpacked
     };
     let strides = list.strides.map(|stride| stride.unwrap_or(0) / 4);
     StreamOutputInfo { outputs, strides, locations, outputs_written }

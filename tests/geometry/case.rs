@@ -130,9 +130,10 @@ impl Case {
         let binding = |(binding, attribute): (u32, &Attribute)| VertexBinding {
             binding,
             stride: 4 * attribute.components,
-            input_rate: match attribute.per_instance {
-                true => InputRate::INSTANCE,
-                false => InputRate::Vertex,
+            input_rate: if attribute.per_instance {
+                InputRate::INSTANCE
+            } else {
+                InputRate::Vertex
             },
         };
         let attribute = |(location, attribute): (u32, &Attribute)| VertexAttribute {

@@ -276,9 +276,10 @@ impl Recording<'_> {
                 (&How::Indirect { offset, stride, most, count }, indexed) => {
                     let count = count.map(|offset| (buffer, offset));
                     let draw = IndirectDraw { buffer, offset, draw_count: most, stride, count };
-                    match indexed {
-                        false => recorder.draw_indirect(topology, &draw),
-                        true => recorder.draw_indexed_indirect(topology, &draw),
+                    if indexed {
+                        recorder.draw_indexed_indirect(topology, &draw)
+                    } else {
+                        recorder.draw_indirect(topology, &draw)
                     }
                 }
                 (&How::ByteCount { counter, counter_offset, stride }, _) => {

@@ -314,9 +314,10 @@ impl Names<'_> {
     }
 
     fn write(&self, text: &mut String, number: usize, values: &[Expr], whole: bool) {
-        let (outputs, prefix) = match self.geometry {
-            true => (&self.program.outputs, 'g'),
-            false => (&self.program.vertex_outputs, 'v'),
+        let (outputs, prefix) = if self.geometry {
+            (&self.program.outputs, 'g')
+        } else {
+            (&self.program.vertex_outputs, 'v')
         };
         let item = &outputs.items[number];
         let name = match item.place {

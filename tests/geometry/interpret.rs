@@ -84,9 +84,10 @@ impl Machine<'_> {
             }
             Statement::End(stream) => self.events.push(Event::EndPrimitive(*stream)),
             Statement::If(condition, then, otherwise) => {
-                return match self.holds(condition, frame) {
-                    true => self.block(then, frame),
-                    false => self.block(otherwise, frame),
+                return if self.holds(condition, frame) {
+                    self.block(then, frame)
+                } else {
+                    self.block(otherwise, frame)
                 };
             }
             Statement::Loop { counter, trips, body } => {
@@ -136,10 +137,13 @@ impl Machine<'_> {
                 };
                 self.inputs.read(source, vertex)
             }
-            Expr::Select(condition, a, b) => match self.holds(condition, frame) {
-                true => self.value(a, frame),
-                false => self.value(b, frame),
-            },
+            Expr::Select(condition, a, b) => {
+                if self.holds(condition, frame) {
+                    self.value(a, frame)
+                } else {
+                    self.value(b, frame)
+                }
+            }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.value(a, frame), self.value(b, frame));
                 match op {

@@ -94,10 +94,8 @@ impl Inputs for VertexInputs {
             Source::VertexIndex => self.vertex,
             Source::InstanceIndex => self.instance,
             Source::Attribute(location, component) => {
-                let element = match self.per_instance[*location] {
-                    true => self.instance,
-                    false => self.vertex,
-                };
+                let element =
+                    if self.per_instance[*location] { self.instance } else { self.vertex };
                 attribute(*location, element, *component)
             }
             source => panic!("a vertex shader reads {source:?}"),
@@ -287,10 +285,8 @@ impl Run<'_> {
     fn section(&mut self, number: usize) {
         let section = &self.case.sections[number];
         for buffer in 0..4 {
-            self.positions[buffer] = match section.begin[buffer] {
-                true => self.counter(buffer).into(),
-                false => 0,
-            };
+            self.positions[buffer] =
+                if section.begin[buffer] { self.counter(buffer).into() } else { 0 };
         }
         for (draw, Emissions { primitives, strips, .. }) in section.emitted.iter().enumerate() {
             let program = &self.case.program;

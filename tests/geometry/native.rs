@@ -355,16 +355,17 @@ impl Recording<'_> {
                     let call = &draw.calls[0];
                     let Call { first, count, vertex_offset, first_instance, .. } = *call;
                     let instances = call.instance_count;
-                    match indexed {
-                        false => device.cmd_draw(cmd, count, instances, first, first_instance),
-                        true => device.cmd_draw_indexed(
+                    if indexed {
+                        device.cmd_draw_indexed(
                             cmd,
                             count,
                             instances,
                             first,
                             vertex_offset,
                             first_instance,
-                        ),
+                        )
+                    } else {
+                        device.cmd_draw(cmd, count, instances, first, first_instance)
                     }
                 }
                 (&How::Indirect { offset, stride, most, count: None }, false) => {
@@ -419,16 +420,13 @@ impl Recording<'_> {
             let pool = self.pools[query.kind as usize];
             // SAFETY: the caller's contract.
             unsafe {
-                match begin {
-                    true => {
-                        let flags = vk::QueryControlFlags::empty();
-                        let begin = self.native.xfb.fp().cmd_begin_query_indexed_ext;
-                        begin(cmd, pool, place, flags, query.stream);
-                    }
-                    false => {
-                        let end = self.native.xfb.fp().cmd_end_query_indexed_ext;
-                        end(cmd, pool, place, query.stream);
-                    }
+                if begin {
+                    let flags = vk::QueryControlFlags::empty();
+                    let begin = self.native.xfb.fp().cmd_begin_query_indexed_ext;
+                    begin(cmd, pool, place, flags, query.stream);
+                } else {
+                    let end = self.native.xfb.fp().cmd_end_query_indexed_ext;
+                    end(cmd, pool, place, query.stream);
                 }
             }
         }

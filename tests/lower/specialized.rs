@@ -53,10 +53,7 @@ fn specialized(lowered: &Lowered, topology: u32, draws: Draws) -> Vec<u32> {
     let general = matches!(draws, Draws::Every | Draws::Restarted);
     let is_plain = matches!(draws, Draws::Plain);
     let is_indexed = !is_plain && !matches!(draws, Draws::Single);
-    let wide = match is_plain {
-        true => WideAccesses::Aligned,
-        false => WideAccesses::Tested,
-    };
+    let wide = if is_plain { WideAccesses::Aligned } else { WideAccesses::Tested };
     let values = [
         (ids.topology, topology.to_ne_bytes()),
         (ids.restart, u32::from(restart).to_ne_bytes()),

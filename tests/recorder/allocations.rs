@@ -257,9 +257,10 @@ unsafe fn draw(
                 recorder.draw(STRIP, &plain)
             }
             Kind::Flushes | Kind::FlushesOfOthers => {
-                match kind == Kind::FlushesOfOthers && number.is_multiple_of(2) {
-                    true => recorder.draw_indirect(STRIP, &indirect)?,
-                    false => recorder.draw(STRIP, &Draw { vertex_count: 3, ..plain })?,
+                if kind == Kind::FlushesOfOthers && number.is_multiple_of(2) {
+                    recorder.draw_indirect(STRIP, &indirect)?
+                } else {
+                    recorder.draw(STRIP, &Draw { vertex_count: 3, ..plain })?
                 }
                 recorder.flush()
             }

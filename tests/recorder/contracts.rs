@@ -185,10 +185,8 @@ fn plans_have_as_many_buffers_as_can_be_used() {
         let shader = compute::lower(&Shader::new(&words), &options).map(|_| ());
         let target = kernel::Target::default().resources(resources);
         let kernel = kernel::lower(Kernel::Resume, &target).map(|_| ());
-        let expected = match is_right {
-            true => Ok(()),
-            false => Err(LowerError::StorageBuffers { reads, writes }),
-        };
+        let expected =
+            if is_right { Ok(()) } else { Err(LowerError::StorageBuffers { reads, writes }) };
         assert_eq!((shader, kernel), (expected.clone(), expected));
     }
 }
@@ -332,9 +330,10 @@ fn attributes_end_within_the_memory_of_their_buffer() {
                 Recorder::begin(&mut Capture::new(ctx, &kernels), &mut *arena, cmd, &desc)
                     .and_then(|recorder| recorder.end(&[]))
             };
-            match is_right {
-                true => drop(begun.unwrap()),
-                false => assert!(matches!(begun, Err(RuntimeError::PartialDword { .. }))),
+            if is_right {
+                _ = begun.unwrap();
+            } else {
+                assert!(matches!(begun, Err(RuntimeError::PartialDword { .. })))
             }
         }
         Ok(())

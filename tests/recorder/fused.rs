@@ -168,19 +168,18 @@ impl Cases {
                 if time > 0 {
                     recorder.flush()?;
                 }
-                match case.indexed {
-                    true => {
-                        let draw = DrawIndexed {
-                            index_count: case.draw.vertex_count,
-                            instance_count: case.draw.instance_count,
-                            // The last ones are beyond the buffer.
-                            first_index: case.draw.first_vertex * 2,
-                            vertex_offset: 3,
-                            first_instance: case.draw.first_instance,
-                        };
-                        recorder.draw_indexed(case.topology, &draw)?;
-                    }
-                    false => recorder.draw(case.topology, &case.draw)?,
+                if case.indexed {
+                    let draw = DrawIndexed {
+                        index_count: case.draw.vertex_count,
+                        instance_count: case.draw.instance_count,
+                        // The last ones are beyond the buffer.
+                        first_index: case.draw.first_vertex * 2,
+                        vertex_offset: 3,
+                        first_instance: case.draw.first_instance,
+                    };
+                    recorder.draw_indexed(case.topology, &draw)?;
+                } else {
+                    recorder.draw(case.topology, &case.draw)?
                 }
                 if is_padded {
                     recorder.draw(case.topology, &Draw::new(0))?;

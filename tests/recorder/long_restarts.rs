@@ -56,9 +56,10 @@ impl Case {
         };
         let is_short = !has_indirect && seed % 2 == 1;
         let may_be_indirect = has_indirect || is_short;
-        let (count, beyond) = match is_short {
-            false => ([0, 100, 8191, 8192, 8193, 20_000, 40_000][random.below(7) as usize], 30_000),
-            true => ([0, 31, 32, 100][random.below(4) as usize], 50),
+        let (count, beyond) = if is_short {
+            ([0, 31, 32, 100][random.below(4) as usize], 50)
+        } else {
+            ([0, 100, 8191, 8192, 8193, 20_000, 40_000][random.below(7) as usize], 30_000)
         };
         let indices = (0..count).map(|_| index(&mut random)).collect();
         let draw = |random: &mut Rng| {

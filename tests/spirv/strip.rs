@@ -143,13 +143,14 @@ fn modules_without_transform_feedback_come_back_as_they_are() {
 /// Returns two vertex shaders. With transform feedback, one of them captures a structure that is
 /// also the type of a buffer.
 fn two_shaders(has_xfb: bool) -> String {
-    let (capability, mode, decorations) = match has_xfb {
-        false => ("", "", ""),
-        true => (
+    let (capability, mode, decorations) = if has_xfb {
+        (
             "OpCapability TransformFeedback",
             "OpExecutionMode %1 Xfb",
             "OpDecorate %3 XfbBuffer 0\nOpDecorate %3 XfbStride 32\nOpMemberDecorate %40 0 XfbBuffer 1",
-        ),
+        )
+    } else {
+        ("", "", "")
     };
     format!(
         r#"

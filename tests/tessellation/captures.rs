@@ -77,10 +77,7 @@ fn lower(
     if let Some(size) = sizes {
         target.workgroup_sizes = WorkgroupSizes::all(size);
     }
-    let origin = match program.lower_left {
-        true => DomainOrigin::LowerLeft,
-        false => DomainOrigin::UpperLeft,
-    };
+    let origin = if program.lower_left { DomainOrigin::LowerLeft } else { DomainOrigin::UpperLeft };
     let options = compute::Options::new(&vertex_input)
         .vertex_shader(&vertex)
         .control_shader(&control)
@@ -114,9 +111,10 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
     for (number, draw) in case.draws.iter().enumerate() {
         let Draw { count, instance_count, first, vertex_offset, first_instance, .. } = *draw;
         let offset = vertex_offset.cast_unsigned();
-        let words = match draw.indexed {
-            true => [count, instance_count, first, offset, first_instance],
-            false => [count, instance_count, first, first_instance, 0],
+        let words = if draw.indexed {
+            [count, instance_count, first, offset, first_instance]
+        } else {
+            [count, instance_count, first, first_instance, 0]
         };
         let at = (COMMANDS + COMMAND * number as u64) as usize;
         image[at..at + 20].copy_from_slice(bytemuck::cast_slice(&words));
@@ -226,9 +224,10 @@ unsafe fn record(
                 let offset = COMMANDS + COMMAND * number;
                 let (buffer, stride) = (memory.raw(), 20);
                 let draw = IndirectDraw { buffer, offset, draw_count: 1, stride, count: None };
-                match indexed {
-                    true => recorder.draw_indexed_indirect(topology, &draw),
-                    false => recorder.draw_indirect(topology, &draw),
+                if indexed {
+                    recorder.draw_indexed_indirect(topology, &draw)
+                } else {
+                    recorder.draw_indirect(topology, &draw)
                 }
             }
         }

@@ -252,16 +252,10 @@ impl Native {
                 for draw in capture.draws {
                     let Draw { count, instance_count, first, .. } = *draw;
                     let (offset, instance) = (draw.vertex_offset, draw.first_instance);
-                    match draw.indexed {
-                        false => device.cmd_draw(cmd, count, instance_count, first, instance),
-                        true => device.cmd_draw_indexed(
-                            cmd,
-                            count,
-                            instance_count,
-                            first,
-                            offset,
-                            instance,
-                        ),
+                    if draw.indexed {
+                        device.cmd_draw_indexed(cmd, count, instance_count, first, offset, instance)
+                    } else {
+                        device.cmd_draw(cmd, count, instance_count, first, instance)
                     }
                 }
                 (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
@@ -347,9 +341,10 @@ pub struct Captured<'a> {
 
 impl Captured<'_> {
     const fn domain_origin(&self) -> vk::TessellationDomainOrigin {
-        match self.lower_left {
-            true => vk::TessellationDomainOrigin::LOWER_LEFT,
-            false => vk::TessellationDomainOrigin::UPPER_LEFT,
+        if self.lower_left {
+            vk::TessellationDomainOrigin::LOWER_LEFT
+        } else {
+            vk::TessellationDomainOrigin::UPPER_LEFT
         }
     }
 }

@@ -97,11 +97,10 @@ impl Program {
     pub fn control(&self) -> String {
         let Self { returned, most, discards, .. } = self;
         let elements: Vec<String> = (0..32).map(|i| format!("Point(id[{i}], own[{i}])")).collect();
-        let (copies, id) = match self.as_dxc {
-            true => {
-                (format!("Point points[32] = Point[]({});", elements.join(", ")), "points[i].id")
-            }
-            false => (String::new(), "id[i]"),
+        let (copies, id) = if self.as_dxc {
+            (format!("Point points[32] = Point[]({});", elements.join(", ")), "points[i].id")
+        } else {
+            (String::new(), "id[i]")
         };
         let id = |index: &str| id.replace("[i]", &format!("[{index}]"));
         let (id_i, id_me) = (id("i"), id("me % n"));
@@ -244,9 +243,10 @@ impl Program {
                     record[0] += 1000 * primitive;
                     record[1] = record[1].wrapping_add(invocation);
                 }
-                match lines {
-                    true => strip.windows(2).for_each(|line| records.extend(line)),
-                    false => records.extend(strip),
+                if lines {
+                    strip.windows(2).for_each(|line| records.extend(line))
+                } else {
+                    records.extend(strip)
                 }
             }
         }
@@ -280,9 +280,10 @@ impl Program {
         let level = |number: u32| {
             let [x, y] = ids[0];
             let h = hash(hash(x.wrapping_mul(31).wrapping_add(y)).wrapping_add(number));
-            match self.discards && h.is_multiple_of(16) {
-                true => -1.0,
-                false => ((h >> 8) % self.most + 1) as f32 - ((h >> 4) % 8) as f32 / 8.0,
+            if self.discards && h.is_multiple_of(16) {
+                -1.0
+            } else {
+                ((h >> 8) % self.most + 1) as f32 - ((h >> 4) % 8) as f32 / 8.0
             }
         };
         let outer = [0, 1, 2, 3].map(level);
@@ -331,9 +332,12 @@ impl Program {
 
 /// What the shaders after the control shader have as outputs.
 fn outputs(are_captured: bool) -> String {
-    let at = |offset: u32| match are_captured {
-        true => format!(", xfb_buffer = 0, xfb_stride = {STRIDE}, xfb_offset = {offset}"),
-        false => String::new(),
+    let at = |offset: u32| {
+        if are_captured {
+            format!(", xfb_buffer = 0, xfb_stride = {STRIDE}, xfb_offset = {offset}")
+        } else {
+            String::new()
+        }
     };
     format!(
         "layout(location = 0{}) flat out uvec4 of_patch;

@@ -64,10 +64,7 @@ pub fn generate(seed: u64, formats: &[VertexFormat], may_pass_the_end: bool) -> 
         // The last element that anything reads.
         let last = input_rate.element(last_vertex, draw.first_instance, last_instance);
         let needed = last * bound_stride.unwrap_or(stride) + end;
-        let size = match may_pass_the_end && rng.percent(40) {
-            true => 1 + rng.below(needed),
-            false => needed,
-        };
+        let size = if may_pass_the_end && rng.percent(40) { 1 + rng.below(needed) } else { needed };
         let is_null = may_pass_the_end && rng.percent(8);
         let offset = if is_null { 0 } else { (rng.below(6) * alignment) as usize };
         let bytes = (!is_null).then(|| (0..size).map(|_| rng.u64() as u8).collect());
@@ -81,10 +78,7 @@ fn inputs(rng: &mut Rng, attribute: &VertexAttribute, inputs: &mut Vec<Input>) {
     let VertexAttribute { location, format, .. } = *attribute;
     let (bits, components) = (format.bits(), format.components());
     // The shaders for other classes of 64 bits might be none that the device has.
-    let class = match bits == 32 && rng.percent(20) {
-        true => rng.pick(&CLASSES),
-        false => format.class(),
-    };
+    let class = if bits == 32 && rng.percent(20) { rng.pick(&CLASSES) } else { format.class() };
     let input = |location, component, count| Input { location, component, class, bits, count };
     if bits == 64 {
         match components {

@@ -144,12 +144,11 @@ fn unaligned_sweep(format: VertexFormat, start: u32, is_described: bool, rng: &m
     }
     bound.bytes = Some(bytes);
     bound.offset = if is_described { 8 } else { start as usize };
-    match is_described {
-        true => {
-            case.vertex_input.bindings[0].stride = stride;
-            case.vertex_input.attributes[0].offset = offset;
-        }
-        false => (bound.stride, case.unaligned) = (Some(stride), true),
+    if is_described {
+        case.vertex_input.bindings[0].stride = stride;
+        case.vertex_input.attributes[0].offset = offset;
+    } else {
+        (bound.stride, case.unaligned) = (Some(stride), true)
     }
     case.draw.vertex_count = count;
     case

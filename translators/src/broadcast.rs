@@ -311,9 +311,10 @@ fn colors(
         let component = parameter(Decoration::Component).unwrap_or(0);
         colors.push(Color { variable: *variable, index, component, decorations });
     }
-    match colors.is_empty() {
-        true => Err(BroadcastError::NoColor { entry_point: entry.name.clone() }),
-        false => Ok(colors),
+    if colors.is_empty() {
+        Err(BroadcastError::NoColor { entry_point: entry.name.clone() })
+    } else {
+        Ok(colors)
     }
 }
 

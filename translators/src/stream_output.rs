@@ -294,9 +294,10 @@ impl StreamOutputInfo {
         for component in start_component..start_component + num_components {
             let Some((_, output)) = place_of(&places, first + u64::from(component)) else {
                 let problem = StreamOutputProblem::NoComponent { slot, component };
-                return match component == start_component {
-                    true => fail(StartComponent, start_component, problem),
-                    false => fail(NumComponents, num_components, problem),
+                return if component == start_component {
+                    fail(StartComponent, start_component, problem)
+                } else {
+                    fail(NumComponents, num_components, problem)
                 };
             };
             let actual = stream_of(outputs.declarations, output);

@@ -149,9 +149,10 @@ fn absence(input: &Input, files: Files<'_>) -> String {
     let location = input.read.location.to_string();
     let key = input.name.as_ref().unwrap_or(&location);
     let zeros = vec!["0"; input.read.components as usize].join(",");
-    let mut ways = match files.mesh.is_some() || files.instances.is_some() {
-        true => vec![format!("--attribute {key}=COLUMN of a file")],
-        false => vec!["--mesh FILE with vertices".to_owned()],
+    let mut ways = if files.mesh.is_some() || files.instances.is_some() {
+        vec![format!("--attribute {key}=COLUMN of a file")]
+    } else {
+        vec!["--mesh FILE with vertices".to_owned()]
     };
     ways.push(format!("--attribute {key}={zeros} for a constant"));
     if meaning(key) == Some("normal") && files.mesh.is_some_and(|mesh| mesh.triangles.is_some()) {

@@ -22,10 +22,7 @@ pub(super) fn of(
     let joints = files.mesh.and_then(|mesh| mesh.joints.as_deref());
     let supplied::Read { given, missing: members, applies_skin } = supplied.read(&all, joints)?;
     members.into_iter().for_each(|member| missing.add(member));
-    let otherwise = match made_up {
-        true => contents::Missing::MakeUp,
-        false => contents::Missing::Refuse,
-    };
+    let otherwise = if made_up { contents::Missing::MakeUp } else { contents::Missing::Refuse };
     let lacking = match Contents::of_stages(&all, &given, otherwise) {
         Err(ContentsError::Missing(lacking)) => lacking,
         result => return Ok((result?, applies_skin)),

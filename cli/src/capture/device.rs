@@ -96,9 +96,10 @@ pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Tak
     let taken = take_once(gpu, backend, job, room)?;
     // The first capture counted all primitives of the later stages. If some of them did not fit, a
     // second capture has buffers that are large enough for all.
-    match job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
-        true => take_once(gpu, backend, job, taken.primitives_needed),
-        false => Ok(taken),
+    if job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
+        take_once(gpu, backend, job, taken.primitives_needed)
+    } else {
+        Ok(taken)
     }
 }
 

@@ -288,10 +288,7 @@ fn read_indices(file: &Path, restart: bool) -> Result<Vec<u32>> {
     };
     let indices: Vec<u32> =
         words.filter(|word| !word.is_empty()).map(index).collect::<Result<_>>()?;
-    match indices.is_empty() {
-        true => bail!("{name} has no indices"),
-        false => Ok(indices),
-    }
+    if indices.is_empty() { bail!("{name} has no indices") } else { Ok(indices) }
 }
 
 #[cfg(test)]

@@ -26,10 +26,7 @@ impl Missing {
 
     /// Fails if anything is missing.
     pub(super) fn check(self) -> Result<()> {
-        match self.items.is_empty() {
-            true => Ok(()),
-            false => Err(self.into()),
-        }
+        if self.items.is_empty() { Ok(()) } else { Err(self.into()) }
     }
 }
 

@@ -164,11 +164,10 @@ impl Picture<'_> {
 
     /// Returns the axes of the positions that the picture shows.
     fn axes(&self, records: &Records<'_>) -> Axes {
-        match self.place.is_position {
-            true => Axes::in_picture(
-                (0..records.vertices).map(|vertex| records.place(vertex, self.place)),
-            ),
-            false => Axes::Space,
+        if self.place.is_position {
+            Axes::in_picture((0..records.vertices).map(|vertex| records.place(vertex, self.place)))
+        } else {
+            Axes::Space
         }
     }
 

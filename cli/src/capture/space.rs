@@ -35,9 +35,10 @@ impl Axes {
     /// Where w is 1 throughout, the positions may be those of the mesh that the shader read, which must not come out
     /// turned.
     pub(super) fn in_mesh(places: impl Iterator<Item = [f64; 4]>) -> Self {
-        match in_front(places).any(|[.., w]| (w - 1.0).abs() > W_ROUNDING) {
-            true => Self::Clip,
-            false => Self::Model,
+        if in_front(places).any(|[.., w]| (w - 1.0).abs() > W_ROUNDING) {
+            Self::Clip
+        } else {
+            Self::Model
         }
     }
 

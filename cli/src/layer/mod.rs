@@ -272,9 +272,10 @@ impl<'a> Site<'a> {
 
     fn cannot(&self, what: &str) -> String {
         let all_may = if cfg!(windows) { "as administrator" } else { "as root" };
-        match self.user {
-            true => format!("cannot {what}"),
-            false => format!("cannot {what} ({all_may}, or with --user?)"),
+        if self.user {
+            format!("cannot {what}")
+        } else {
+            format!("cannot {what} ({all_may}, or with --user?)")
         }
     }
 }

@@ -42,9 +42,10 @@ pub(super) trait Registry {
 }
 
 const fn key(implicit: bool) -> &'static str {
-    match implicit {
-        false => r"SOFTWARE\Khronos\Vulkan\ExplicitLayers",
-        true => r"SOFTWARE\Khronos\Vulkan\ImplicitLayers",
+    if implicit {
+        r"SOFTWARE\Khronos\Vulkan\ImplicitLayers"
+    } else {
+        r"SOFTWARE\Khronos\Vulkan\ExplicitLayers"
     }
 }
 

@@ -43,9 +43,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let before = Recorded::read(&arguments.before)?;
     let after = Recorded::read(&arguments.after)?;
     let comparison = Comparison::new(&before, &after);
-    match arguments.json {
-        true => crate::show_json(&comparison)?,
-        false => crate::show(&comparison.to_string())?,
+    if arguments.json {
+        crate::show_json(&comparison)?
+    } else {
+        crate::show(&comparison.to_string())?
     }
     Ok(u8::from(!comparison.is_no_worse()))
 }

@@ -70,9 +70,10 @@ impl Place {
 
     /// Returns the number at this place. `matrix` is as the source declares it.
     fn of(&self, matrix: &DMat4) -> Literal {
-        Literal::Float(match self.is_transposed {
-            true => matrix.row(self.column)[self.row],
-            false => matrix.col(self.column)[self.row],
+        Literal::Float(if self.is_transposed {
+            matrix.row(self.column)[self.row]
+        } else {
+            matrix.col(self.column)[self.row]
         })
     }
 }
@@ -300,13 +301,11 @@ impl Block<'_> {
 fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     let index = index as usize;
     let is_matrix = all.iter().any(|number| number.place.is_some());
-    let chosen: Vec<Number> = match is_matrix {
-        true => {
-            let own =
-                all.into_iter().filter(|n| n.place.is_some_and(|place| place.column == index));
-            own.map(|number| Number { place: None, ..number }).collect()
-        }
-        false => all.into_iter().skip(index).take(1).collect(),
+    let chosen: Vec<Number> = if is_matrix {
+        let own = all.into_iter().filter(|n| n.place.is_some_and(|place| place.column == index));
+        own.map(|number| Number { place: None, ..number }).collect()
+    } else {
+        all.into_iter().skip(index).take(1).collect()
     };
     if chosen.is_empty() {
         bail!("'{path}': there is no [{index}]");
@@ -391,9 +390,10 @@ impl Number {
             (Kind::Float, _) => value.to_f64().to_bits(),
             (Kind::Int { signed }, size) => {
                 let bits = 8 * size as u32;
-                let range = match signed {
-                    true => -(1i128 << (bits - 1))..1i128 << (bits - 1),
-                    false => 0..1i128 << bits,
+                let range = if signed {
+                    -(1i128 << (bits - 1))..1i128 << (bits - 1)
+                } else {
+                    0..1i128 << bits
                 };
                 let int = value.to_int().filter(|int| range.contains(int));
                 let Some(int) = int else {

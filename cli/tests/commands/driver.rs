@@ -29,9 +29,10 @@ pub fn library(manifest: &Path) -> Option<PathBuf> {
     let json: serde_json::Value = serde_json::from_str(&text).ok()?;
     let library = json["ICD"]["library_path"].as_str()?;
     // A path is relative to the manifest; the dynamic linker looks up a name.
-    Some(match library.contains('/') {
-        true => manifest.parent().unwrap_or(Path::new("")).join(library),
-        false => PathBuf::from(library),
+    Some(if library.contains('/') {
+        manifest.parent().unwrap_or(Path::new("")).join(library)
+    } else {
+        PathBuf::from(library)
     })
 }
 

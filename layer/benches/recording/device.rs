@@ -239,14 +239,12 @@ impl BenchDevice {
             if enables {
                 info = info.push_next(&mut feature);
             }
-            let raw = match setup.is_prepared() {
-                true => {
-                    let caps = Capabilities::query(&entry, &instance, version, physical).unwrap();
-                    let required = required_features(&caps, &[Backend::Compute]).unwrap();
-                    required
-                        .with_create_info(info, |info| instance.create_device(physical, info, None))
-                }
-                false => instance.create_device(physical, &info, None),
+            let raw = if setup.is_prepared() {
+                let caps = Capabilities::query(&entry, &instance, version, physical).unwrap();
+                let required = required_features(&caps, &[Backend::Compute]).unwrap();
+                required.with_create_info(info, |info| instance.create_device(physical, info, None))
+            } else {
+                instance.create_device(physical, &info, None)
             };
             let raw = raw.unwrap();
             let captures = enables.then(|| CaptureCommands::load(&instance, &raw));
@@ -270,12 +268,13 @@ impl BenchDevice {
             let framebuffer = raw.create_framebuffer(&framebuffer_info, None).unwrap();
 
             let vertex = vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::UNIFORM_BUFFER;
-            let (xfb, counter) = match enables {
-                true => (
+            let (xfb, counter) = if enables {
+                (
                     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
                     vk::BufferUsageFlags::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT,
-                ),
-                false => (vk::BufferUsageFlags::VERTEX_BUFFER, vk::BufferUsageFlags::VERTEX_BUFFER),
+                )
+            } else {
+                (vk::BufferUsageFlags::VERTEX_BUFFER, vk::BufferUsageFlags::VERTEX_BUFFER)
             };
             let count = u64::from(super::CAPTURES);
             let vertices = Frame::ALL.map(Frame::vertices).into_iter().max().unwrap_or(0);

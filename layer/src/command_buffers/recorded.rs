@@ -98,10 +98,11 @@ impl Recorded {
         let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
         self.continues = info.flags.contains(flag) && self.is_secondary;
         self.failed = None;
-        let inherited = match self.is_secondary {
+        let inherited = if self.is_secondary {
             // SAFETY: the caller's contract.
-            true => unsafe { info.p_inheritance_info.as_ref() },
-            false => None,
+            unsafe { info.p_inheritance_info.as_ref() }
+        } else {
+            None
         };
         let is_counted = inherited.is_some_and(|inherited| {
             inherited.occlusion_query_enable == vk::TRUE
@@ -247,19 +248,18 @@ impl Recorded {
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
-        match self.is_withheld {
-            true => {
-                self.withhold(command);
-                // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
-                if self.withheld.is_long() && self.destination == Destination::Withheld {
-                    // SAFETY: the command buffer is being recorded, and the driver has not seen the
-                    // pass, because it is withheld.
-                    unsafe { self.settle(handle) };
-                }
+        if self.is_withheld {
+            self.withhold(command);
+            // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
+            if self.withheld.is_long() && self.destination == Destination::Withheld {
+                // SAFETY: the command buffer is being recorded, and the driver has not seen the
+                // pass, because it is withheld.
+                unsafe { self.settle(handle) };
             }
+        } else {
             // The driver gets the command directly. Only storing a command can run out of memory, so there is no error
             // here.
-            false => _ = command(Commands::Functions(&self.functions)),
+            _ = command(Commands::Functions(&self.functions))
         }
     }
 
@@ -320,9 +320,10 @@ impl Recorded {
         if self.failed.is_none() {
             // SAFETY: the caller's contract.
             unsafe {
-                match is_dropped {
-                    true => self.withheld.replay_inner(&self.functions, handle),
-                    false => self.withheld.replay(&self.functions, handle),
+                if is_dropped {
+                    self.withheld.replay_inner(&self.functions, handle)
+                } else {
+                    self.withheld.replay(&self.functions, handle)
                 }
             }
         }

@@ -94,9 +94,10 @@ pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
     // SAFETY: the pointer is to a slot, and the memory of slots is never freed.
     let slot = unsafe { &*recent.load(Ordering::Acquire) };
-    match slot.handle.load(Ordering::Relaxed) == handle.as_raw() {
-        true => slot.recorded.get(),
-        false => null_mut(),
+    if slot.handle.load(Ordering::Relaxed) == handle.as_raw() {
+        slot.recorded.get()
+    } else {
+        null_mut()
     }
 }
 

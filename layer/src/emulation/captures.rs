@@ -2,7 +2,6 @@
 //! recorded before or after the pass.
 
 mod active_queries;
-mod addresses;
 pub(super) mod binds;
 mod collect;
 mod passes;

@@ -118,9 +118,10 @@ impl Pool {
         let size = |(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count };
         let sizes: Vec<_> = counts.into_iter().map(size).collect();
         let of_layout = vk::DescriptorSetLayoutCreateFlags::UPDATE_AFTER_BIND_POOL;
-        let flags = match layout.flags.contains(of_layout) {
-            true => vk::DescriptorPoolCreateFlags::UPDATE_AFTER_BIND,
-            false => vk::DescriptorPoolCreateFlags::empty(),
+        let flags = if layout.flags.contains(of_layout) {
+            vk::DescriptorPoolCreateFlags::UPDATE_AFTER_BIND
+        } else {
+            vk::DescriptorPoolCreateFlags::empty()
         };
         let info = vk::DescriptorPoolCreateInfo::default()
             .flags(flags)

@@ -154,9 +154,12 @@ pub(super) mod tests {
             _: *const vk::AllocationCallbacks<'_>,
         ) {
         }
-        let find = |name: &std::ffi::CStr| match name == c"vkDestroyDescriptorSetLayout" {
-            true => destroy as *const std::ffi::c_void,
-            false => std::ptr::null(),
+        let find = |name: &std::ffi::CStr| {
+            if name == c"vkDestroyDescriptorSetLayout" {
+                destroy as *const std::ffi::c_void
+            } else {
+                std::ptr::null()
+            }
         };
         // SAFETY: the only function has the type that belongs to its name.
         let device = unsafe { ash::Device::load_with(find, vk::Device::null()) };

@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 use vkxfb::lower::Effects;
 use vkxfb::runtime::RuntimeError;
 
-use super::addresses::Addresses;
 use super::layouts::{OF_BUFFERS, PipelineLayout, SetLayout};
 use super::pipelines::{Found, Parts};
 use super::queries::Queries;
@@ -60,9 +59,6 @@ impl<K: Eq + Hash, V: Clone> Table<K, V> {
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) buffers: Table<vk::Buffer, Buffer>,
-    /// The device addresses of buffers. Empty if the program cannot pass addresses in place of
-    /// buffers.
-    pub(crate) addresses: Addresses,
     /// The number of live buffers with the usage `INDIRECT_BUFFER`.
     indirect_buffers: AtomicUsize,
     /// Whether a pipeline or shader object was ever created that stores to memory and may run both
@@ -102,8 +98,6 @@ pub(crate) struct Buffer {
     pub(crate) size: u64,
     /// Whether the buffer was created with `VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT`.
     pub(crate) is_indirect: bool,
-    /// Whether the buffer has a device address, for the program or for captures.
-    pub(crate) has_address: bool,
     /// Whether the buffer's memory may have another device address in another buffer: the buffer is sparse and aliased, or
     /// its memory is external, and may be imported more than once. Other buffers have the addresses of their memory.
     pub(crate) may_alias: bool,
@@ -134,7 +128,6 @@ impl Objects {
 
     pub(crate) fn buffer_destroyed(&self, handle: vk::Buffer) {
         self.forget_indirect(self.buffers.remove(handle));
-        self.addresses.destroyed(handle);
     }
 
     pub(super) fn pipeline_destroyed(&self, handle: vk::Pipeline) {
@@ -247,7 +240,6 @@ impl Objects {
         self.set_layouts.clear();
         drop(self.empty_of_buffers.lock().unwrap_or_else(PoisonError::into_inner).take());
         self.buffers.clear();
-        self.addresses.clear();
         self.indirect_buffers.store(0, Ordering::Relaxed);
     }
 }

@@ -41,8 +41,6 @@ pub(super) enum PipelineError {
     Layout,
     #[error("{0}")]
     VertexInput(String),
-    #[error("no buffer of the device has the address {0:#x}")]
-    Address(vk::DeviceAddress),
     #[error("the binary code of a shader is not the layer's")]
     ShaderBinary,
     #[error("vertex stream {0} of a shader object cannot be rasterized")]
@@ -496,10 +494,8 @@ impl ShaderPart {
             let dynamic = dynamic_of(info);
             // Without tessellation shaders Vulkan ignores the pointer, which may have any value.
             let is_tessellated = stages.as_ref().is_some_and(CapturedStages::is_tessellated);
-            let tessellation = match is_tessellated {
-                true => info.p_tessellation_state.as_ref(),
-                false => None,
-            };
+            let tessellation =
+                if is_tessellated { info.p_tessellation_state.as_ref() } else { None };
             let domain_origin = tessellation
                 .and_then(|state| all_of::<Origin<'_>>(state.p_next).next())
                 .map_or(DomainOrigin::UpperLeft, |state| state.domain_origin.into());
@@ -586,9 +582,10 @@ impl Pipeline {
         };
         let vertex = stages.vertex();
         let inputs = Inputs::new(&vertex.shader(&vertex.constants()), defaults);
-        let vertex_input = match input.dynamic.vertex_input {
-            true => vertex_input,
-            false => inputs.complete(&vertex_input).into_owned(),
+        let vertex_input = if input.dynamic.vertex_input {
+            vertex_input
+        } else {
+            inputs.complete(&vertex_input).into_owned()
         };
         let is_tessellated = stages.is_tessellated();
         Ok(Some(Self {
@@ -657,13 +654,12 @@ impl Pipeline {
         if !self.captures() {
             return Ok(true);
         }
-        let prepared = match compiles && !self.has_dynamic_variants() {
+        let prepared = if compiles && !self.has_dynamic_variants() {
             // SAFETY: the caller's contract.
-            true => unsafe {
-                self.static_variant(false, cache).and_then(|made| self.compile(&made, cache))
-            },
+            unsafe { self.static_variant(false, cache).and_then(|made| self.compile(&made, cache)) }
+        } else {
             // The layout of captured outputs does not depend on the vertex input.
-            false => self.layout_of_captures(),
+            self.layout_of_captures()
         };
         match prepared {
             Ok(()) => Ok(true),
@@ -810,10 +806,8 @@ impl Pipeline {
         dynamic_origin: DomainOrigin,
         cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
-        let domain_origin = match self.dynamic.domain_origin {
-            true => dynamic_origin,
-            false => self.shader.domain_origin,
-        };
+        let domain_origin =
+            if self.dynamic.domain_origin { dynamic_origin } else { self.shader.domain_origin };
         let CapturedStages { captured, before, captures, .. } = &self.stages;
         let constants = captured.constants();
         let earlier: Vec<_> = before.iter().map(|stage| (stage, stage.constants())).collect();

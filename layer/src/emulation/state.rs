@@ -501,9 +501,10 @@ impl Sets {
         // Sets with the same pipeline layout do not disturb each other, so they can be bound in
         // the order of their numbers. If the layouts differ, the program's order is kept.
         let layout = sets.first().map(|(.., first)| first.layout());
-        match sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
-            true => sets.sort_unstable_by_key(|(order, number, _)| (*number, *order)),
-            false => sets.sort_unstable_by_key(|(order, ..)| *order),
+        if sets.iter().all(|(.., set)| Some(set.layout()) == layout) {
+            sets.sort_unstable_by_key(|(order, number, _)| (*number, *order))
+        } else {
+            sets.sort_unstable_by_key(|(order, ..)| *order)
         }
         let device = emulation.context().device();
         for (_, number, restored) in sets {

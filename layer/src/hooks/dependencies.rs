@@ -25,7 +25,6 @@ hooks! {
     b"vkCmdWaitEvents2" | b"vkCmdWaitEvents2KHR" => wait_events2 as PFN_vkCmdWaitEvents2,
     b"vkCmdWriteBufferMarkerAMD" => write_buffer_marker as PFN_vkCmdWriteBufferMarkerAMD,
     b"vkCmdWriteBufferMarker2AMD" => write_buffer_marker2 as PFN_vkCmdWriteBufferMarker2AMD,
-    b"vkCmdWriteMarkerToMemoryAMD" => write_marker_to_memory as PFN_vkCmdWriteMarkerToMemoryAMD,
     b"vkCmdWriteTimestamp" => write_timestamp as PFN_vkCmdWriteTimestamp,
     b"vkCmdWriteTimestamp2" | b"vkCmdWriteTimestamp2KHR" =>
         write_timestamp2 as PFN_vkCmdWriteTimestamp2,
@@ -36,9 +35,10 @@ hooks! {
 /// Returns whether a barrier that is recorded next is inside of a pass. The stages of the barrier are translated
 /// accordingly.
 fn pass_scope(recorded: &Recorded) -> RenderPassScope {
-    match recorded.is_inside() {
-        true => RenderPassScope::Inside,
-        false => RenderPassScope::Outside { also_compute: Kind::PipelineBarrier.is_translated() },
+    if recorded.is_inside() {
+        RenderPassScope::Inside
+    } else {
+        RenderPassScope::Outside { also_compute: Kind::PipelineBarrier.is_translated() }
     }
 }
 
@@ -62,10 +62,11 @@ fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
 /// # Safety
 /// The command buffer is being recorded.
 unsafe fn pass_or_play(recorded: &mut Recorded, cmd: vk::CommandBuffer, is_for_captures: bool) {
-    match is_for_captures {
-        true => _ = recorded.capture(|captures| captures.pass_barrier()),
+    if is_for_captures {
+        _ = recorded.capture(|captures| captures.pass_barrier())
+    } else {
         // SAFETY: the caller's contract.
-        false => unsafe { recorded.play_deferred(cmd) },
+        unsafe { recorded.play_deferred(cmd) }
     }
 }
 
@@ -307,18 +308,6 @@ unsafe extern "system" fn write_buffer_marker2(
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe { unobserved::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
-}
-
-unsafe extern "system" fn write_marker_to_memory(
-    command_buffer: vk::CommandBuffer,
-    info: *const vk::MemoryMarkerInfoAMD,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        let Some(mut info) = info.as_ref().copied() else { return };
-        info.stage = single(info.stage);
-        unobserved::write_marker_to_memory_amd(command_buffer, &raw const info);
-    }
 }
 
 macro_rules! submits {

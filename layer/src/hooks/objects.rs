@@ -13,15 +13,11 @@ use crate::emulation::layouts::{PipelineLayout, SetLayout};
 use crate::emulation::objects::Buffer;
 use crate::emulation::queries::kind_of;
 use crate::emulation::shader_modules::Stripped;
-use crate::recording::Recording;
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, RenderPass, Views, passes, usages};
 
 hooks! {
     b"vkAllocateMemory" => allocate_memory as PFN_vkAllocateMemory,
-    b"vkBindBufferMemory" => bind_buffer_memory as PFN_vkBindBufferMemory,
-    b"vkBindBufferMemory2" | b"vkBindBufferMemory2KHR" =>
-        bind_buffer_memory2 as PFN_vkBindBufferMemory2,
     b"vkCreateBuffer" => create_buffer as PFN_vkCreateBuffer,
     b"vkCreateDescriptorSetLayout" => create_set_layout as PFN_vkCreateDescriptorSetLayout,
     b"vkCreateGraphicsPipelines" => create_graphics_pipelines as PFN_vkCreateGraphicsPipelines,
@@ -91,11 +87,9 @@ creates! {
     create_buffer "vkCreateBuffer" BufferCreateInfo Buffer
         |device, translation, info, arena| {
             let usage = usage_of_buffer(info);
-            let below = translation.usages.buffer(usage);
             let known = Buffer {
                 size: info.size,
                 is_indirect: usage.contains(vk::BufferUsageFlags::INDIRECT_BUFFER),
-                has_address: below.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
                 may_alias: may_alias(info),
             };
             let created = move |created| {
@@ -123,41 +117,6 @@ creates! {
         };
 }
 
-unsafe extern "system" fn bind_buffer_memory(
-    device: vk::Device,
-    buffer: vk::Buffer,
-    memory: vk::DeviceMemory,
-    offset: vk::DeviceSize,
-) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_device("vkBindBufferMemory", FAILED, device, |data| {
-            let result = data.next.bind_buffer_memory?(device, buffer, memory, offset);
-            if result == vk::Result::SUCCESS {
-                note_address(data, device, buffer);
-            }
-            Some(result)
-        })
-    }
-}
-
-unsafe extern "system" fn bind_buffer_memory2(
-    device: vk::Device,
-    count: u32,
-    infos: *const vk::BindBufferMemoryInfo<'_>,
-) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_device("vkBindBufferMemory2", FAILED, device, |data| {
-            let result = data.next.bind_buffer_memory2?(device, count, infos);
-            for info in slice(infos, count).iter().filter(|info| is_bound(info, result)) {
-                note_address(data, device, info.buffer);
-            }
-            Some(result)
-        })
-    }
-}
-
 /// Whether the memory of a buffer may have another device address in another buffer.
 ///
 /// # Safety
@@ -167,43 +126,6 @@ unsafe fn may_alias(info: &vk::BufferCreateInfo<'_>) -> bool {
     let external = unsafe { all_of::<vk::ExternalMemoryBufferCreateInfo<'_>>(info.p_next).next() };
     info.flags.contains(vk::BufferCreateFlags::SPARSE_ALIASED)
         || external.is_some_and(|external| !external.handle_types.is_empty())
-}
-
-/// Whether a bind of `vkBindBufferMemory2`, which returned `result`, succeeded. A bind has a result
-/// of its own if its chain has a
-/// [`VkBindMemoryStatus`](https://docs.vulkan.org/refpages/latest/refpages/source/VkBindMemoryStatus.html).
-///
-/// # Safety
-/// The structure is valid, and the command has returned.
-unsafe fn is_bound(info: &vk::BindBufferMemoryInfo<'_>, result: vk::Result) -> bool {
-    // SAFETY: the caller's contract.
-    let own = unsafe {
-        let status = all_of::<vk::BindMemoryStatusKHR<'_>>(info.p_next).next();
-        status.and_then(|status| status.p_result.as_ref()).copied()
-    };
-    own.unwrap_or(result) == vk::Result::SUCCESS
-}
-
-/// Stores the device address of a buffer that was bound to memory, if it has an address, and if the program can pass
-/// addresses in place of buffers (`VK_KHR_device_address_commands`).
-///
-/// # Safety
-/// The device and the buffer are live.
-unsafe fn note_address(data: &Recording, device: vk::Device, buffer: vk::Buffer) {
-    let (Some(emulation), Some(_), Some(address_of)) = (
-        &data.emulation,
-        data.functions.bind_index_buffer3_khr,
-        data.next.get_buffer_device_address,
-    ) else {
-        return;
-    };
-    let objects = emulation.objects();
-    if let Some(known) = objects.buffers.get(buffer).filter(|known| known.has_address) {
-        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
-        // SAFETY: the caller's contract.
-        let address = unsafe { address_of(device, &raw const info) };
-        objects.addresses.bound(buffer, address, known.size);
-    }
 }
 
 unsafe extern "system" fn destroy_render_pass(
@@ -553,31 +475,5 @@ unsafe extern "system" fn create_query_pool(
             }
             result
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn binds_of_one_call_have_results_of_their_own() {
-        let (success, failure) = (vk::Result::SUCCESS, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
-        for (own, result, expected) in [
-            (None, success, true),
-            (None, failure, false),
-            (Some(success), failure, true),
-            (Some(failure), failure, false),
-            (Some(failure), success, false),
-        ] {
-            let mut written = own.unwrap_or_default();
-            let mut status = vk::BindMemoryStatusKHR::default().result(&mut written);
-            let mut info = vk::BindBufferMemoryInfo::default();
-            if own.is_some() {
-                info = info.push_next(&mut status);
-            }
-            // SAFETY: the structures are valid.
-            assert_eq!(unsafe { is_bound(&info, result) }, expected, "{own:?} {result:?}");
-        }
     }
 }

@@ -228,16 +228,6 @@ observed! {
         size: vk::DeviceSize,
         ty: vk::IndexType,
     ) |c, _cmd| c.bind_index_buffer(buffer, offset, size, ty);
-    tracked bind_index_buffer3_khr(info: *const vk::BindIndexBuffer3InfoKHR) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
-            c.bind_index_buffer3(info);
-        }
-    };
-    tracked bind_vertex_buffers3_khr(
-        first: u32,
-        count: u32,
-        infos: *const vk::BindVertexBuffer3InfoKHR,
-    ) |c, _cmd| c.bind_vertex_buffers3(first, slice(infos, count));
     tracked set_primitive_topology(topology: vk::PrimitiveTopology) |c, _cmd| c.state.topology = topology;
     tracked set_primitive_restart_index_ext(index: u32) |c, _cmd| c.set_primitive_restart_index(index);
     tracked set_primitive_restart_enable(enable: vk::Bool32) |c, _cmd| c.state.restart = enable == vk::TRUE;
@@ -428,79 +418,6 @@ observed! {
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
         c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
     };
-    while_active draw_indirect2_khr(info: *const vk::DrawIndirect2InfoKHR) |c, _cmd| {
-        let draw = info.as_ref().and_then(|info| c.indirect_draw2("vkCmdDrawIndirect2KHR", info));
-        draw.map_or(Forward::No, |draw| {
-            c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
-        })
-    };
-    while_active draw_indexed_indirect2_khr(info: *const vk::DrawIndirect2InfoKHR) |c, _cmd| {
-        let what = "vkCmdDrawIndexedIndirect2KHR";
-        let draw = info.as_ref().and_then(|info| c.indirect_draw2(what, info));
-        draw.map_or(Forward::No, |draw| {
-            c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
-        })
-    };
-    while_active draw_indirect_count2_khr(info: *const vk::DrawIndirectCount2InfoKHR) |c, _cmd| {
-        let what = "vkCmdDrawIndirectCount2KHR";
-        let draw = info.as_ref().and_then(|info| c.indirect_count_draw2(what, info));
-        draw.map_or(Forward::No, |draw| {
-            c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
-        })
-    };
-    while_active draw_indexed_indirect_count2_khr(info: *const vk::DrawIndirectCount2InfoKHR)
-    |c, _cmd| {
-        let what = "vkCmdDrawIndexedIndirectCount2KHR";
-        let draw = info.as_ref().and_then(|info| c.indirect_count_draw2(what, info));
-        draw.map_or(Forward::No, |draw| {
-            c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
-        })
-    };
-    always draw_indirect_byte_count2_ext(
-        instance_count: u32,
-        first_instance: u32,
-        info: *const vk::BindTransformFeedbackBuffer2InfoEXT,
-        counter_offset: u32,
-        vertex_stride: u32,
-    ) |c, _cmd| match info.as_ref() {
-        Some(info) => {
-            let instances = [instance_count, first_instance];
-            c.draw_byte_count2(instances, info, [counter_offset, vertex_stride])
-        }
-        None => Forward::No,
-    };
-    always bind_transform_feedback_buffers2_ext(
-        first: u32,
-        count: u32,
-        infos: *const vk::BindTransformFeedbackBuffer2InfoEXT,
-    ) |c, _cmd| {
-        c.bind_capture_buffers2(first, slice(infos, count));
-        Forward::No
-    };
-    always begin_transform_feedback2_ext(
-        first: u32,
-        count: u32,
-        infos: *const vk::BindTransformFeedbackBuffer2InfoEXT,
-    ) |c, _cmd| {
-        let counters = c.counters2("vkCmdBeginTransformFeedback2EXT", first, slice(infos, count));
-        c.begin_capture(counters);
-        Forward::No
-    };
-    always end_transform_feedback2_ext(
-        first: u32,
-        count: u32,
-        infos: *const vk::BindTransformFeedbackBuffer2InfoEXT,
-    ) |c, _cmd| {
-        let counters = c.counters2("vkCmdEndTransformFeedback2EXT", first, slice(infos, count));
-        c.end_capture(counters);
-        Forward::No
-    };
-    always begin_conditional_rendering2_ext(info: *const vk::ConditionalRenderingBeginInfo2EXT)
-    |c, _cmd| {
-        if let Some(info) = info.as_ref() {
-            c.begin_conditional_rendering2(info);
-        }
-    };
     always draw_indirect_byte_count_ext(
         instance_count: u32,
         first_instance: u32,
@@ -677,17 +594,6 @@ fn counters(
 
 hooks! {
     b"vkCmdBeginConditionalRenderingEXT" => begin_conditional_rendering_ext,
-    b"vkCmdBeginConditionalRendering2EXT" => begin_conditional_rendering2_ext,
-    b"vkCmdBeginTransformFeedback2EXT" => begin_transform_feedback2_ext,
-    b"vkCmdBindIndexBuffer3KHR" => bind_index_buffer3_khr,
-    b"vkCmdBindTransformFeedbackBuffers2EXT" => bind_transform_feedback_buffers2_ext,
-    b"vkCmdBindVertexBuffers3KHR" => bind_vertex_buffers3_khr,
-    b"vkCmdDrawIndexedIndirect2KHR" => draw_indexed_indirect2_khr,
-    b"vkCmdDrawIndexedIndirectCount2KHR" => draw_indexed_indirect_count2_khr,
-    b"vkCmdDrawIndirect2KHR" => draw_indirect2_khr,
-    b"vkCmdDrawIndirectByteCount2EXT" => draw_indirect_byte_count2_ext,
-    b"vkCmdDrawIndirectCount2KHR" => draw_indirect_count2_khr,
-    b"vkCmdEndTransformFeedback2EXT" => end_transform_feedback2_ext,
     b"vkCmdBeginQuery" => begin_query,
     b"vkCmdBeginQueryIndexedEXT" => begin_query_indexed_ext,
     b"vkCmdBeginRenderPass" => begin_render_pass,

@@ -14,8 +14,6 @@ use crate::registry::vk;
 
 hooks! {
     b"vkCmdCopyQueryPoolResults" => copy_query_pool_results as PFN_vkCmdCopyQueryPoolResults,
-    b"vkCmdCopyQueryPoolResultsToMemoryKHR" =>
-        copy_query_pool_results_to_memory as PFN_vkCmdCopyQueryPoolResultsToMemoryKHR,
     b"vkCmdResetQueryPool" => reset_query_pool as PFN_vkCmdResetQueryPool,
     b"vkGetQueryPoolResults" => get_query_pool_results as PFN_vkGetQueryPoolResults,
     b"vkResetQueryPool" | b"vkResetQueryPoolEXT" => host_reset_query_pool as PFN_vkResetQueryPool,
@@ -63,40 +61,6 @@ unsafe extern "system" fn copy_query_pool_results(
     }
 }
 
-unsafe extern "system" fn copy_query_pool_results_to_memory(
-    command_buffer: vk::CommandBuffer,
-    pool: vk::QueryPool,
-    first: u32,
-    count: u32,
-    range: *const vk::StridedDeviceAddressRangeKHR,
-    range_flags: vk::AddressCommandFlagsKHR,
-    flags: vk::QueryResultFlags,
-) {
-    let what = "vkCmdCopyQueryPoolResultsToMemoryKHR";
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_device(what, (), command_buffer, |data| {
-            if data.emulation.as_ref()?.objects().queries.get(pool).is_none() {
-                let next = data.next.copy_query_results_to_memory?;
-                next(command_buffer, pool, first, count, range, range_flags, flags);
-                return Some(());
-            }
-            let range = range.as_ref()?;
-            with(command_buffer, |recorded| {
-                recorded.play_deferred(command_buffer);
-                recorded.capture(|captures| {
-                    let found = captures.buffer_at(what, range.address);
-                    let Some((buffer, offset)) = found else { return };
-                    let target = ResultTarget { buffer, offset, stride: range.stride };
-                    let queries = [first, count];
-                    captures.copy_query_pool_results(command_buffer, pool, queries, target, flags);
-                });
-            });
-            Some(())
-        });
-    }
-}
-
 #[allow(clippy::too_many_arguments, reason = "as the command has them")]
 unsafe extern "system" fn get_query_pool_results(
     device: vk::Device,
@@ -124,13 +88,12 @@ unsafe extern "system" fn get_query_pool_results(
             for (from, count, is_own) in queries.runs(first, count) {
                 let place = stride.saturating_mul(u64::from(from - first)) as usize;
                 let data = data.get_mut(place..).unwrap_or_default();
-                let result = match is_own {
-                    true => own_results(emulation, &queries, [from, count], data, stride, flags),
-                    false => {
-                        let next = emulation.context().device().fp_v1_0().get_query_pool_results;
-                        let (size, data) = (data.len(), data.as_mut_ptr().cast());
-                        next(device, pool, from, count, size, data, stride, flags)
-                    }
+                let result = if is_own {
+                    own_results(emulation, &queries, [from, count], data, stride, flags)
+                } else {
+                    let next = emulation.context().device().fp_v1_0().get_query_pool_results;
+                    let (size, data) = (data.len(), data.as_mut_ptr().cast());
+                    next(device, pool, from, count, size, data, stride, flags)
                 };
                 match result {
                     vk::Result::SUCCESS => {}

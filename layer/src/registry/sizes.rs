@@ -170,7 +170,6 @@ pub(crate) const SIZES: &[(i32, usize)] = &[
     (1000314007, words(1)), // VkPhysicalDeviceSynchronization2Features
     (1000316002, words(4)), // VkPhysicalDeviceDescriptorBufferFeaturesEXT
     (1000316010, size_of::<vk::OpaqueCaptureDescriptorDataCreateInfoEXT<'_>>()),
-    (1000318004, size_of::<vk::MemoryRangeBarriersInfoKHR>()),
     (1000318006, words(1)), // VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR
     (1000320000, words(1)), // VkPhysicalDeviceGraphicsPipelineLibraryFeaturesEXT
     (1000320002, words(1)), // VkGraphicsPipelineLibraryCreateInfoEXT

@@ -23,26 +23,6 @@ macro_rules! newer_structures {
                 reserved_range_offset reservedRangeOffset: vk::DeviceSize,
                 reserved_range_size reservedRangeSize: vk::DeviceSize,
             }
-            VK_KHR_device_address_commands struct BindIndexBuffer3InfoKHR VkBindIndexBuffer3InfoKHR = 1000318007 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                address_range addressRange: vk::DeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-                index_type indexType: vk::IndexType,
-            }
-            VK_KHR_device_address_commands struct BindTransformFeedbackBuffer2InfoEXT VkBindTransformFeedbackBuffer2InfoEXT = 1000318013 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                address_range addressRange: vk::DeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-            }
-            VK_KHR_device_address_commands struct BindVertexBuffer3InfoKHR VkBindVertexBuffer3InfoKHR = 1000318008 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                set_stride setStride: vk::Bool32,
-                address_range addressRange: vk::StridedDeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-            }
             VK_EXT_descriptor_heap struct CommandBufferInheritanceDescriptorHeapInfoEXT VkCommandBufferInheritanceDescriptorHeapInfoEXT = 1000135010 {
                 s_type sType: vk::StructureType,
                 p_next pNext: *const c_void,
@@ -54,13 +34,6 @@ macro_rules! newer_structures {
                 p_next pNext: *const c_void,
                 occupancy_priority occupancyPriority: f32,
                 occupancy_throttling occupancyThrottling: f32,
-            }
-            VK_KHR_device_address_commands struct ConditionalRenderingBeginInfo2EXT VkConditionalRenderingBeginInfo2EXT = 1000318012 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                address_range addressRange: vk::DeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-                flags flags: vk::ConditionalRenderingFlagsEXT,
             }
             VK_KHR_copy_memory_indirect struct CopyMemoryIndirectInfoKHR VkCopyMemoryIndirectInfoKHR = 1000549002 {
                 s_type sType: vk::StructureType,
@@ -168,31 +141,9 @@ macro_rules! newer_structures {
                 source source: vk::DescriptorMappingSourceEXT,
                 source_data sourceData: vk::DescriptorMappingSourceDataEXT,
             }
-            VK_KHR_device_address_commands struct DeviceAddressRangeKHR VkDeviceAddressRangeKHR {
+            VK_EXT_descriptor_heap struct DeviceAddressRangeKHR VkDeviceAddressRangeKHR {
                 address address: vk::DeviceAddress,
                 size size: vk::DeviceSize,
-            }
-            VK_KHR_device_address_commands struct DispatchIndirect2InfoKHR VkDispatchIndirect2InfoKHR = 1000318011 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                address_range addressRange: vk::DeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-            }
-            VK_KHR_device_address_commands struct DrawIndirect2InfoKHR VkDrawIndirect2InfoKHR = 1000318009 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                address_range addressRange: vk::StridedDeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-                draw_count drawCount: u32,
-            }
-            VK_KHR_device_address_commands struct DrawIndirectCount2InfoKHR VkDrawIndirectCount2InfoKHR = 1000318010 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                address_range addressRange: vk::StridedDeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-                count_address_range countAddressRange: vk::DeviceAddressRangeKHR,
-                count_address_flags countAddressFlags: vk::AddressCommandFlagsKHR,
-                max_draw_count maxDrawCount: u32,
             }
             VK_OHOS_external_memory struct ExternalFormatOHOS VkExternalFormatOHOS = 1000452005 {
                 s_type sType: vk::StructureType,
@@ -254,32 +205,6 @@ macro_rules! newer_structures {
                 p_next pNext: *const c_void,
                 src_access_mask3 srcAccessMask3: vk::AccessFlags3KHR,
                 dst_access_mask3 dstAccessMask3: vk::AccessFlags3KHR,
-            }
-            VK_KHR_device_address_commands struct MemoryMarkerInfoAMD VkMemoryMarkerInfoAMD = 1000318014 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                stage stage: vk::PipelineStageFlags2,
-                dst_range dstRange: vk::DeviceAddressRangeKHR,
-                dst_flags dstFlags: vk::AddressCommandFlagsKHR,
-                marker marker: u32,
-            }
-            VK_KHR_device_address_commands struct MemoryRangeBarrierKHR VkMemoryRangeBarrierKHR = 1000318005 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                src_stage_mask srcStageMask: vk::PipelineStageFlags2,
-                src_access_mask srcAccessMask: vk::AccessFlags2,
-                dst_stage_mask dstStageMask: vk::PipelineStageFlags2,
-                dst_access_mask dstAccessMask: vk::AccessFlags2,
-                src_queue_family_index srcQueueFamilyIndex: u32,
-                dst_queue_family_index dstQueueFamilyIndex: u32,
-                address_range addressRange: vk::DeviceAddressRangeKHR,
-                address_flags addressFlags: vk::AddressCommandFlagsKHR,
-            }
-            VK_KHR_device_address_commands struct MemoryRangeBarriersInfoKHR VkMemoryRangeBarriersInfoKHR = 1000318004 {
-                s_type sType: vk::StructureType,
-                p_next pNext: *const c_void,
-                memory_range_barrier_count memoryRangeBarrierCount: u32,
-                p_memory_range_barriers pMemoryRangeBarriers: *const vk::MemoryRangeBarrierKHR,
             }
             VK_EXT_descriptor_heap struct PhysicalDeviceDescriptorHeapPropertiesEXT VkPhysicalDeviceDescriptorHeapPropertiesEXT = 1000135008 {
                 s_type sType: vk::StructureType,
@@ -362,7 +287,7 @@ macro_rules! newer_structures {
                 mapping_count mappingCount: u32,
                 p_mappings pMappings: *const vk::DescriptorSetAndBindingMappingEXT,
             }
-            VK_KHR_device_address_commands struct StridedDeviceAddressRangeKHR VkStridedDeviceAddressRangeKHR {
+            VK_KHR_copy_memory_indirect struct StridedDeviceAddressRangeKHR VkStridedDeviceAddressRangeKHR {
                 address address: vk::DeviceAddress,
                 size size: vk::DeviceSize,
                 stride stride: vk::DeviceSize,
@@ -395,7 +320,6 @@ macro_rules! newer_unions {
 pub(crate) use {newer_structures, newer_unions};
 
 pub(crate) type AccessFlags3KHR = u64;
-pub(crate) type AddressCommandFlagsKHR = u32;
 pub(crate) type AddressCopyFlagsKHR = u32;
 pub(crate) type DefaultVertexAttributeValueKHR = i32;
 pub(crate) type DepthClampModeEXT = i32;
@@ -408,24 +332,11 @@ pub(crate) type RenderingAttachmentFlagsKHR = u32;
 pub(crate) type ShaderInstrumentationARM = u64;
 pub(crate) type SpirvResourceTypeFlagsEXT = u32;
 #[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdBeginConditionalRendering2EXT =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::ConditionalRenderingBeginInfo2EXT);
-#[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdBeginCustomResolveEXT =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::BeginCustomResolveInfoEXT);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdBeginShaderInstrumentationARM =
     unsafe extern "system" fn(vk::CommandBuffer, vk::ShaderInstrumentationARM);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdBeginTransformFeedback2EXT = unsafe extern "system" fn(
-    vk::CommandBuffer,
-    u32,
-    u32,
-    *const vk::BindTransformFeedbackBuffer2InfoEXT,
-);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdBindIndexBuffer3KHR =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::BindIndexBuffer3InfoKHR);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdBindResourceHeapEXT =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::BindHeapInfoEXT);
@@ -433,73 +344,16 @@ pub(crate) type PFN_vkCmdBindResourceHeapEXT =
 pub(crate) type PFN_vkCmdBindSamplerHeapEXT =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::BindHeapInfoEXT);
 #[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdBindTransformFeedbackBuffers2EXT = unsafe extern "system" fn(
-    vk::CommandBuffer,
-    u32,
-    u32,
-    *const vk::BindTransformFeedbackBuffer2InfoEXT,
-);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdBindVertexBuffers3KHR =
-    unsafe extern "system" fn(vk::CommandBuffer, u32, u32, *const vk::BindVertexBuffer3InfoKHR);
-#[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdCopyMemoryIndirectKHR =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::CopyMemoryIndirectInfoKHR);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdCopyMemoryToImageIndirectKHR =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::CopyMemoryToImageIndirectInfoKHR);
 #[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdCopyQueryPoolResultsToMemoryKHR = unsafe extern "system" fn(
-    vk::CommandBuffer,
-    vk::QueryPool,
-    u32,
-    u32,
-    *const vk::StridedDeviceAddressRangeKHR,
-    vk::AddressCommandFlagsKHR,
-    vk::QueryResultFlags,
-);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDispatchIndirect2KHR =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DispatchIndirect2InfoKHR);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDrawIndexedIndirect2KHR =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirect2InfoKHR);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDrawIndexedIndirectCount2KHR =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirectCount2InfoKHR);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDrawIndirect2KHR =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirect2InfoKHR);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDrawIndirectByteCount2EXT = unsafe extern "system" fn(
-    vk::CommandBuffer,
-    u32,
-    u32,
-    *const vk::BindTransformFeedbackBuffer2InfoEXT,
-    u32,
-    u32,
-);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDrawIndirectCount2KHR =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirectCount2InfoKHR);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDrawMeshTasksIndirect2EXT =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirect2InfoKHR);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdDrawMeshTasksIndirectCount2EXT =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::DrawIndirectCount2InfoKHR);
-#[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdEndRendering2KHR =
     unsafe extern "system" fn(vk::CommandBuffer, *const vk::RenderingEndInfoKHR);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdEndShaderInstrumentationARM = unsafe extern "system" fn(vk::CommandBuffer);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdEndTransformFeedback2EXT = unsafe extern "system" fn(
-    vk::CommandBuffer,
-    u32,
-    u32,
-    *const vk::BindTransformFeedbackBuffer2InfoEXT,
-);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdExecuteGeneratedCommandsEXT =
     unsafe extern "system" fn(vk::CommandBuffer, vk::Bool32, *const vk::GeneratedCommandsInfoEXT);
@@ -524,9 +378,6 @@ pub(crate) type PFN_vkCmdSetDepthClampRangeEXT = unsafe extern "system" fn(
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCmdSetPrimitiveRestartIndexEXT =
     unsafe extern "system" fn(vk::CommandBuffer, u32);
-#[allow(non_camel_case_types)]
-pub(crate) type PFN_vkCmdWriteMarkerToMemoryAMD =
-    unsafe extern "system" fn(vk::CommandBuffer, *const vk::MemoryMarkerInfoAMD);
 #[allow(non_camel_case_types)]
 pub(crate) type PFN_vkCreateIndirectCommandsLayoutEXT = unsafe extern "system" fn(
     vk::Device,

@@ -2,7 +2,7 @@
 
 use super::masks::{Scope, Side};
 use super::memory::Arena;
-use crate::chain::{all_of, slice};
+use crate::chain::slice;
 use crate::registry::vk;
 
 /// Whether a command is recorded inside or outside of a render pass; Vulkan calls this its render
@@ -122,7 +122,6 @@ barrier2! {
     vk::MemoryBarrier2<'static>
     vk::BufferMemoryBarrier2<'static>
     vk::ImageMemoryBarrier2<'static>
-    vk::MemoryRangeBarrierKHR
 }
 
 /// Translates a barrier of `synchronization2`. `None` if a stage mask contained only transform
@@ -144,15 +143,11 @@ pub(crate) fn barrier2<B: Barrier2>(barrier: &B, pass_scope: RenderPassScope) ->
     }
 }
 
-type Ranges = vk::MemoryRangeBarriersInfoKHR;
-
 /// The arrays of barriers of a `VkDependencyInfo`.
 struct Arrays<'a> {
     memory: &'a [vk::MemoryBarrier2<'static>],
     buffers: &'a [vk::BufferMemoryBarrier2<'static>],
     images: &'a [vk::ImageMemoryBarrier2<'static>],
-    /// The barriers for ranges of device addresses, which are in a structure of the chain.
-    ranges: &'a [vk::MemoryRangeBarrierKHR],
 }
 
 impl<'a> Arrays<'a> {
@@ -165,15 +160,12 @@ impl<'a> Arrays<'a> {
                 memory: slice(info.p_memory_barriers, info.memory_barrier_count),
                 buffers: slice(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count),
                 images: slice(info.p_image_memory_barriers, info.image_memory_barrier_count),
-                ranges: all_of::<Ranges>(info.p_next).next().map_or(&[][..], |ranges| {
-                    slice(ranges.p_memory_range_barriers, ranges.memory_range_barrier_count)
-                }),
             }
         }
     }
 
     const fn len(&self) -> usize {
-        self.memory.len() + self.buffers.len() + self.images.len() + self.ranges.len()
+        self.memory.len() + self.buffers.len() + self.images.len()
     }
 }
 
@@ -209,24 +201,8 @@ pub(crate) unsafe fn dependency_info(
         memory: arena.filter_map(all.memory, |barrier| barrier2(barrier, pass_scope)),
         buffers: arena.filter_map(all.buffers, |barrier| barrier2(barrier, pass_scope)),
         images: arena.filter_map(all.images, |barrier| barrier2(barrier, pass_scope)),
-        ranges: arena.filter_map(all.ranges, |barrier| barrier2(barrier, pass_scope)),
-    };
-    // SAFETY: the caller's contract; the structure was found in the chain.
-    let p_next = unsafe {
-        match all_of::<Ranges>(info.p_next).next() {
-            None => info.p_next,
-            Some(found) => {
-                let new = Ranges {
-                    memory_range_barrier_count: kept.ranges.len() as u32,
-                    p_memory_range_barriers: kept.ranges.as_ptr(),
-                    ..*found
-                };
-                arena.replaced(info.p_next, found, new)
-            }
-        }
     };
     (kept.len() > 0 || all.len() == 0).then_some(vk::DependencyInfo {
-        p_next,
         memory_barrier_count: kept.memory.len() as u32,
         p_memory_barriers: kept.memory.as_ptr(),
         buffer_memory_barrier_count: kept.buffers.len() as u32,

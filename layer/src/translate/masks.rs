@@ -297,9 +297,10 @@ pub(crate) fn outside_stages32(
 /// (VUID-vkCmdWriteTimestamp2-stage-03859), so `COMPUTE_SHADER` replaces the transform feedback stage. For these
 /// commands `COMPUTE_SHADER` is valid inside of render passes, too.
 pub(crate) fn single(stage: Stage) -> Stage {
-    match stage.intersects(TRANSFORM_FEEDBACK) {
-        true => stage & !TRANSFORM_FEEDBACK | Stage::COMPUTE_SHADER,
-        false => stage,
+    if stage.intersects(TRANSFORM_FEEDBACK) {
+        stage & !TRANSFORM_FEEDBACK | Stage::COMPUTE_SHADER
+    } else {
+        stage
     }
 }
 

@@ -45,9 +45,10 @@ impl Arena {
 
     /// Copies an array into the arena, with each element translated by `map`.
     pub(crate) fn map<T: Copy>(&self, values: &[T], mut map: impl FnMut(&T) -> T) -> &[T] {
-        match values.is_empty() {
-            true => &[],
-            false => self.0.alloc_slice_fill_iter(values.iter().map(&mut map)),
+        if values.is_empty() {
+            &[]
+        } else {
+            self.0.alloc_slice_fill_iter(values.iter().map(&mut map))
         }
     }
 
@@ -58,10 +59,7 @@ impl Arena {
         map: impl FnMut(&T) -> Option<T>,
     ) -> &[T] {
         let kept: Vec<T> = values.iter().filter_map(map).collect();
-        match kept.is_empty() {
-            true => &[],
-            false => self.0.alloc_slice_copy(&kept),
-        }
+        if kept.is_empty() { &[] } else { self.0.alloc_slice_copy(&kept) }
     }
 
     /// Returns a chain in which `new` replaces the structure `old`. The structures before `old` are

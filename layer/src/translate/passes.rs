@@ -171,9 +171,10 @@ impl CaptureBarriers {
 /// added, for which the translation adds `COMPUTE_SHADER`, the stage of captures.
 fn external(scope: Scope) -> Scope {
     use vk::PipelineStageFlags2 as Stage;
-    match scope.stages.intersects(Stage::ALL_COMMANDS) {
-        true => Scope { stages: scope.stages | Stage::ALL_GRAPHICS, ..scope },
-        false => scope,
+    if scope.stages.intersects(Stage::ALL_COMMANDS) {
+        Scope { stages: scope.stages | Stage::ALL_GRAPHICS, ..scope }
+    } else {
+        scope
     }
 }
 
@@ -313,9 +314,10 @@ impl RenderPasses {
     pub(crate) fn created(&self, handle: vk::RenderPass, render_pass: RenderPass) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         // An earlier render pass with the same handle may still be here.
-        match render_pass.is_default() {
-            true => all.remove(&handle),
-            false => all.insert(handle, render_pass),
+        if render_pass.is_default() {
+            all.remove(&handle)
+        } else {
+            all.insert(handle, render_pass)
         };
     }
 

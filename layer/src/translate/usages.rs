@@ -125,9 +125,10 @@ impl Usages {
             usage: self.buffer(info.usage),
             // Captures read whole dwords, so the size is rounded up. The program allocates enough
             // memory, because it queries the memory requirements of the larger buffer.
-            size: match usage.intersects(REACHED) {
-                true => info.size.checked_next_multiple_of(4).unwrap_or(info.size),
-                false => info.size,
+            size: if usage.intersects(REACHED) {
+                info.size.checked_next_multiple_of(4).unwrap_or(info.size)
+            } else {
+                info.size
             },
             ..*info
         }

@@ -4,7 +4,6 @@
 macro_rules! functions {
     ($expand:ident) => {
         $expand! {
-            begin_conditional_rendering2_ext PFN_vkCmdBeginConditionalRendering2EXT [c"vkCmdBeginConditionalRendering2EXT"];
             begin_conditional_rendering_ext PFN_vkCmdBeginConditionalRenderingEXT [c"vkCmdBeginConditionalRenderingEXT"];
             begin_custom_resolve_ext PFN_vkCmdBeginCustomResolveEXT [c"vkCmdBeginCustomResolveEXT"];
             begin_debug_utils_label_ext PFN_vkCmdBeginDebugUtilsLabelEXT [c"vkCmdBeginDebugUtilsLabelEXT"];
@@ -14,7 +13,6 @@ macro_rules! functions {
             begin_render_pass2 PFN_vkCmdBeginRenderPass2 [c"vkCmdBeginRenderPass2", c"vkCmdBeginRenderPass2KHR"];
             begin_rendering PFN_vkCmdBeginRendering [c"vkCmdBeginRendering", c"vkCmdBeginRenderingKHR"];
             begin_shader_instrumentation_arm PFN_vkCmdBeginShaderInstrumentationARM [c"vkCmdBeginShaderInstrumentationARM"];
-            begin_transform_feedback2_ext PFN_vkCmdBeginTransformFeedback2EXT [c"vkCmdBeginTransformFeedback2EXT"];
             begin_transform_feedback_ext PFN_vkCmdBeginTransformFeedbackEXT [c"vkCmdBeginTransformFeedbackEXT"];
             bind_descriptor_buffer_embedded_samplers2_ext PFN_vkCmdBindDescriptorBufferEmbeddedSamplers2EXT [c"vkCmdBindDescriptorBufferEmbeddedSamplers2EXT"];
             bind_descriptor_buffer_embedded_samplers_ext PFN_vkCmdBindDescriptorBufferEmbeddedSamplersEXT [c"vkCmdBindDescriptorBufferEmbeddedSamplersEXT"];
@@ -23,17 +21,14 @@ macro_rules! functions {
             bind_descriptor_sets2_khr PFN_vkCmdBindDescriptorSets2KHR [c"vkCmdBindDescriptorSets2KHR", c"vkCmdBindDescriptorSets2"];
             bind_index_buffer PFN_vkCmdBindIndexBuffer [c"vkCmdBindIndexBuffer"];
             bind_index_buffer2_khr PFN_vkCmdBindIndexBuffer2KHR [c"vkCmdBindIndexBuffer2KHR", c"vkCmdBindIndexBuffer2"];
-            bind_index_buffer3_khr PFN_vkCmdBindIndexBuffer3KHR [c"vkCmdBindIndexBuffer3KHR"];
             bind_pipeline PFN_vkCmdBindPipeline [c"vkCmdBindPipeline"];
             bind_resource_heap_ext PFN_vkCmdBindResourceHeapEXT [c"vkCmdBindResourceHeapEXT"];
             bind_sampler_heap_ext PFN_vkCmdBindSamplerHeapEXT [c"vkCmdBindSamplerHeapEXT"];
             bind_shaders_ext PFN_vkCmdBindShadersEXT [c"vkCmdBindShadersEXT"];
             bind_shading_rate_image_nv PFN_vkCmdBindShadingRateImageNV [c"vkCmdBindShadingRateImageNV"];
-            bind_transform_feedback_buffers2_ext PFN_vkCmdBindTransformFeedbackBuffers2EXT [c"vkCmdBindTransformFeedbackBuffers2EXT"];
             bind_transform_feedback_buffers_ext PFN_vkCmdBindTransformFeedbackBuffersEXT [c"vkCmdBindTransformFeedbackBuffersEXT"];
             bind_vertex_buffers PFN_vkCmdBindVertexBuffers [c"vkCmdBindVertexBuffers"];
             bind_vertex_buffers2 PFN_vkCmdBindVertexBuffers2 [c"vkCmdBindVertexBuffers2", c"vkCmdBindVertexBuffers2EXT"];
-            bind_vertex_buffers3_khr PFN_vkCmdBindVertexBuffers3KHR [c"vkCmdBindVertexBuffers3KHR"];
             clear_attachments PFN_vkCmdClearAttachments [c"vkCmdClearAttachments"];
             copy_memory_indirect_khr PFN_vkCmdCopyMemoryIndirectKHR [c"vkCmdCopyMemoryIndirectKHR"];
             copy_memory_indirect_nv PFN_vkCmdCopyMemoryIndirectNV [c"vkCmdCopyMemoryIndirectNV"];
@@ -45,24 +40,16 @@ macro_rules! functions {
             dispatch PFN_vkCmdDispatch [c"vkCmdDispatch"];
             dispatch_base PFN_vkCmdDispatchBase [c"vkCmdDispatchBase", c"vkCmdDispatchBaseKHR"];
             dispatch_indirect PFN_vkCmdDispatchIndirect [c"vkCmdDispatchIndirect"];
-            dispatch_indirect2_khr PFN_vkCmdDispatchIndirect2KHR [c"vkCmdDispatchIndirect2KHR"];
             draw PFN_vkCmdDraw [c"vkCmdDraw"];
             draw_cluster_huawei PFN_vkCmdDrawClusterHUAWEI [c"vkCmdDrawClusterHUAWEI"];
             draw_cluster_indirect_huawei PFN_vkCmdDrawClusterIndirectHUAWEI [c"vkCmdDrawClusterIndirectHUAWEI"];
             draw_indexed PFN_vkCmdDrawIndexed [c"vkCmdDrawIndexed"];
             draw_indexed_indirect PFN_vkCmdDrawIndexedIndirect [c"vkCmdDrawIndexedIndirect"];
-            draw_indexed_indirect2_khr PFN_vkCmdDrawIndexedIndirect2KHR [c"vkCmdDrawIndexedIndirect2KHR"];
             draw_indexed_indirect_count PFN_vkCmdDrawIndexedIndirectCount [c"vkCmdDrawIndexedIndirectCount", c"vkCmdDrawIndexedIndirectCountKHR", c"vkCmdDrawIndexedIndirectCountAMD"];
-            draw_indexed_indirect_count2_khr PFN_vkCmdDrawIndexedIndirectCount2KHR [c"vkCmdDrawIndexedIndirectCount2KHR"];
             draw_indirect PFN_vkCmdDrawIndirect [c"vkCmdDrawIndirect"];
-            draw_indirect2_khr PFN_vkCmdDrawIndirect2KHR [c"vkCmdDrawIndirect2KHR"];
-            draw_indirect_byte_count2_ext PFN_vkCmdDrawIndirectByteCount2EXT [c"vkCmdDrawIndirectByteCount2EXT"];
             draw_indirect_byte_count_ext PFN_vkCmdDrawIndirectByteCountEXT [c"vkCmdDrawIndirectByteCountEXT"];
             draw_indirect_count PFN_vkCmdDrawIndirectCount [c"vkCmdDrawIndirectCount", c"vkCmdDrawIndirectCountKHR", c"vkCmdDrawIndirectCountAMD"];
-            draw_indirect_count2_khr PFN_vkCmdDrawIndirectCount2KHR [c"vkCmdDrawIndirectCount2KHR"];
             draw_mesh_tasks_ext PFN_vkCmdDrawMeshTasksEXT [c"vkCmdDrawMeshTasksEXT"];
-            draw_mesh_tasks_indirect2_ext PFN_vkCmdDrawMeshTasksIndirect2EXT [c"vkCmdDrawMeshTasksIndirect2EXT"];
-            draw_mesh_tasks_indirect_count2_ext PFN_vkCmdDrawMeshTasksIndirectCount2EXT [c"vkCmdDrawMeshTasksIndirectCount2EXT"];
             draw_mesh_tasks_indirect_count_ext PFN_vkCmdDrawMeshTasksIndirectCountEXT [c"vkCmdDrawMeshTasksIndirectCountEXT"];
             draw_mesh_tasks_indirect_count_nv PFN_vkCmdDrawMeshTasksIndirectCountNV [c"vkCmdDrawMeshTasksIndirectCountNV"];
             draw_mesh_tasks_indirect_ext PFN_vkCmdDrawMeshTasksIndirectEXT [c"vkCmdDrawMeshTasksIndirectEXT"];
@@ -79,7 +66,6 @@ macro_rules! functions {
             end_rendering PFN_vkCmdEndRendering [c"vkCmdEndRendering", c"vkCmdEndRenderingKHR"];
             end_rendering2_khr PFN_vkCmdEndRendering2KHR [c"vkCmdEndRendering2KHR", c"vkCmdEndRendering2EXT"];
             end_shader_instrumentation_arm PFN_vkCmdEndShaderInstrumentationARM [c"vkCmdEndShaderInstrumentationARM"];
-            end_transform_feedback2_ext PFN_vkCmdEndTransformFeedback2EXT [c"vkCmdEndTransformFeedback2EXT"];
             end_transform_feedback_ext PFN_vkCmdEndTransformFeedbackEXT [c"vkCmdEndTransformFeedbackEXT"];
             execute_commands PFN_vkCmdExecuteCommands [c"vkCmdExecuteCommands"];
             execute_generated_commands_ext PFN_vkCmdExecuteGeneratedCommandsEXT [c"vkCmdExecuteGeneratedCommandsEXT"];
@@ -185,7 +171,6 @@ macro_rules! functions {
             wait_events2 PFN_vkCmdWaitEvents2 [c"vkCmdWaitEvents2", c"vkCmdWaitEvents2KHR"];
             write_buffer_marker2_amd PFN_vkCmdWriteBufferMarker2AMD [c"vkCmdWriteBufferMarker2AMD"];
             write_buffer_marker_amd PFN_vkCmdWriteBufferMarkerAMD [c"vkCmdWriteBufferMarkerAMD"];
-            write_marker_to_memory_amd PFN_vkCmdWriteMarkerToMemoryAMD [c"vkCmdWriteMarkerToMemoryAMD"];
             write_timestamp PFN_vkCmdWriteTimestamp [c"vkCmdWriteTimestamp"];
             write_timestamp2 PFN_vkCmdWriteTimestamp2 [c"vkCmdWriteTimestamp2", c"vkCmdWriteTimestamp2KHR"];
         }
@@ -196,9 +181,6 @@ macro_rules! functions {
 macro_rules! commands {
     ($expand:ident) => {
         $expand! {
-            record begin_conditional_rendering2_ext BeginConditionalRendering2Ext (
-                p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfo2EXT => structures(1),
-            );
             record begin_conditional_rendering_ext BeginConditionalRenderingExt (
                 p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfoEXT<'static> => structures(1),
             );
@@ -232,11 +214,6 @@ macro_rules! commands {
             );
             record begin_shader_instrumentation_arm BeginShaderInstrumentationArm (
                 instrumentation: vk::ShaderInstrumentationARM,
-            );
-            record begin_transform_feedback2_ext BeginTransformFeedback2Ext (
-                first_counter_range: u32,
-                counter_range_count: u32,
-                p_counter_infos: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(counter_range_count),
             );
             record begin_transform_feedback_ext BeginTransformFeedbackExt (
                 first_counter_buffer: u32,
@@ -279,9 +256,6 @@ macro_rules! commands {
                 size: vk::DeviceSize,
                 index_type: vk::IndexType,
             );
-            set_state bind_index_buffer3_khr BindIndexBuffer3Khr (
-                p_info: *const vk::BindIndexBuffer3InfoKHR => structures(1),
-            );
             set_state bind_pipeline BindPipeline (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 pipeline: vk::Pipeline,
@@ -300,11 +274,6 @@ macro_rules! commands {
             set_state bind_shading_rate_image_nv BindShadingRateImageNv (
                 image_view: vk::ImageView,
                 image_layout: vk::ImageLayout,
-            );
-            set_state bind_transform_feedback_buffers2_ext BindTransformFeedbackBuffers2Ext (
-                first_binding: u32,
-                binding_count: u32,
-                p_binding_infos: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(binding_count),
             );
             set_state bind_transform_feedback_buffers_ext BindTransformFeedbackBuffersExt (
                 first_binding: u32,
@@ -326,11 +295,6 @@ macro_rules! commands {
                 p_offsets: *const vk::DeviceSize => values(binding_count),
                 p_sizes: *const vk::DeviceSize => values(binding_count),
                 p_strides: *const vk::DeviceSize => values(binding_count),
-            );
-            set_state bind_vertex_buffers3_khr BindVertexBuffers3Khr (
-                first_binding: u32,
-                binding_count: u32,
-                p_binding_infos: *const vk::BindVertexBuffer3InfoKHR => structures(binding_count),
             );
             record clear_attachments ClearAttachments (
                 attachment_count: u32,
@@ -382,9 +346,6 @@ macro_rules! commands {
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
             );
-            record dispatch_indirect2_khr DispatchIndirect2Khr (
-                p_info: *const vk::DispatchIndirect2InfoKHR => structures(1),
-            );
             record draw Draw (
                 vertex_count: u32,
                 instance_count: u32,
@@ -413,9 +374,6 @@ macro_rules! commands {
                 draw_count: u32,
                 stride: u32,
             );
-            record draw_indexed_indirect2_khr DrawIndexedIndirect2Khr (
-                p_info: *const vk::DrawIndirect2InfoKHR => structures(1),
-            );
             record draw_indexed_indirect_count DrawIndexedIndirectCount (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
@@ -424,24 +382,11 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
-            record draw_indexed_indirect_count2_khr DrawIndexedIndirectCount2Khr (
-                p_info: *const vk::DrawIndirectCount2InfoKHR => structures(1),
-            );
             record draw_indirect DrawIndirect (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 draw_count: u32,
                 stride: u32,
-            );
-            record draw_indirect2_khr DrawIndirect2Khr (
-                p_info: *const vk::DrawIndirect2InfoKHR => structures(1),
-            );
-            record draw_indirect_byte_count2_ext DrawIndirectByteCount2Ext (
-                instance_count: u32,
-                first_instance: u32,
-                p_counter_info: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(1),
-                counter_offset: u32,
-                vertex_stride: u32,
             );
             record draw_indirect_byte_count_ext DrawIndirectByteCountExt (
                 instance_count: u32,
@@ -459,19 +404,10 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
-            record draw_indirect_count2_khr DrawIndirectCount2Khr (
-                p_info: *const vk::DrawIndirectCount2InfoKHR => structures(1),
-            );
             record draw_mesh_tasks_ext DrawMeshTasksExt (
                 group_count_x: u32,
                 group_count_y: u32,
                 group_count_z: u32,
-            );
-            record draw_mesh_tasks_indirect2_ext DrawMeshTasksIndirect2Ext (
-                p_info: *const vk::DrawIndirect2InfoKHR => structures(1),
-            );
-            record draw_mesh_tasks_indirect_count2_ext DrawMeshTasksIndirectCount2Ext (
-                p_info: *const vk::DrawIndirectCount2InfoKHR => structures(1),
             );
             record draw_mesh_tasks_indirect_count_ext DrawMeshTasksIndirectCountExt (
                 buffer: vk::Buffer,
@@ -529,11 +465,6 @@ macro_rules! commands {
                 p_rendering_end_info: *const vk::RenderingEndInfoKHR => structures(1),
             );
             record end_shader_instrumentation_arm EndShaderInstrumentationArm (
-            );
-            record end_transform_feedback2_ext EndTransformFeedback2Ext (
-                first_counter_range: u32,
-                counter_range_count: u32,
-                p_counter_infos: *const vk::BindTransformFeedbackBuffer2InfoEXT => structures(counter_range_count),
             );
             record end_transform_feedback_ext EndTransformFeedbackExt (
                 first_counter_buffer: u32,
@@ -953,9 +884,6 @@ macro_rules! commands {
                 dst_buffer: vk::Buffer,
                 dst_offset: vk::DeviceSize,
                 marker: u32,
-            );
-            record write_marker_to_memory_amd WriteMarkerToMemoryAmd (
-                p_info: *const vk::MemoryMarkerInfoAMD => structures(1),
             );
             record write_timestamp WriteTimestamp (
                 pipeline_stage: vk::PipelineStageFlags,

@@ -58,27 +58,6 @@ impl Copied for vk::BindHeapInfoEXT {
     }
 }
 
-impl Copied for vk::BindIndexBuffer3InfoKHR {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::BindTransformFeedbackBuffer2InfoEXT {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::BindVertexBuffer3InfoKHR {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
 impl Copied for vk::BufferMemoryBarrier<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -114,13 +93,6 @@ impl Copied for vk::CoarseSampleOrderCustomNV<'static> {
 }
 
 impl Copied for vk::ComputeOccupancyPriorityParametersNV {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::ConditionalRenderingBeginInfo2EXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
@@ -245,27 +217,6 @@ impl Copied for vk::DeviceGroupRenderPassBeginInfo<'static> {
     }
 }
 
-impl Copied for vk::DispatchIndirect2InfoKHR {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::DrawIndirect2InfoKHR {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::DrawIndirectCount2InfoKHR {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
 impl Copied for vk::ExternalMemoryAcquireUnmodifiedEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
@@ -339,36 +290,6 @@ impl Copied for vk::MemoryBarrierAccessFlags3KHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::MemoryMarkerInfoAMD {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::MemoryRangeBarrierKHR {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
-    }
-}
-
-impl Copied for vk::MemoryRangeBarriersInfoKHR {
-    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
-        unsafe {
-            Ok(Self {
-                p_next: memory.chain(self.p_next)?,
-                p_memory_range_barriers: memory.structures(
-                    self.p_memory_range_barriers,
-                    self.memory_range_barrier_count as usize,
-                )?,
-                ..*self
-            })
-        }
     }
 }
 
@@ -791,14 +712,10 @@ pub(super) unsafe fn copy(
 <vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static>>(), 1)?.cast(),
 <vk::BindDescriptorSetsInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindDescriptorSetsInfoKHR<'static>>(), 1)?.cast(),
 <vk::BindHeapInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindHeapInfoEXT>(), 1)?.cast(),
-<vk::BindIndexBuffer3InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindIndexBuffer3InfoKHR>(), 1)?.cast(),
-<vk::BindTransformFeedbackBuffer2InfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindTransformFeedbackBuffer2InfoEXT>(), 1)?.cast(),
-<vk::BindVertexBuffer3InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BindVertexBuffer3InfoKHR>(), 1)?.cast(),
 <vk::BufferMemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferMemoryBarrier<'static>>(), 1)?.cast(),
 <vk::BufferMemoryBarrier2<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferMemoryBarrier2<'static>>(), 1)?.cast(),
 <vk::BufferUsageFlags2CreateInfoKHR<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::BufferUsageFlags2CreateInfoKHR<'static>>(), 1)?.cast(),
 <vk::ComputeOccupancyPriorityParametersNV as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ComputeOccupancyPriorityParametersNV>(), 1)?.cast(),
-<vk::ConditionalRenderingBeginInfo2EXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfo2EXT>(), 1)?.cast(),
 <vk::ConditionalRenderingBeginInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ConditionalRenderingBeginInfoEXT<'static>>(), 1)?.cast(),
 <vk::CopyMemoryIndirectInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::CopyMemoryIndirectInfoKHR>(), 1)?.cast(),
 <vk::CopyMemoryToImageIndirectInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::CopyMemoryToImageIndirectInfoKHR>(), 1)?.cast(),
@@ -810,9 +727,6 @@ pub(super) unsafe fn copy(
 <vk::DescriptorBufferBindingInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingInfoEXT<'static>>(), 1)?.cast(),
 <vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static>>(), 1)?.cast(),
 <vk::DeviceGroupRenderPassBeginInfo<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DeviceGroupRenderPassBeginInfo<'static>>(), 1)?.cast(),
-<vk::DispatchIndirect2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DispatchIndirect2InfoKHR>(), 1)?.cast(),
-<vk::DrawIndirect2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DrawIndirect2InfoKHR>(), 1)?.cast(),
-<vk::DrawIndirectCount2InfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::DrawIndirectCount2InfoKHR>(), 1)?.cast(),
 <vk::ExternalMemoryAcquireUnmodifiedEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::ExternalMemoryAcquireUnmodifiedEXT<'static>>(), 1)?.cast(),
 <vk::GeneratedCommandsInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsInfoEXT>(), 1)?.cast(),
 <vk::GeneratedCommandsPipelineInfoEXT as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::GeneratedCommandsPipelineInfoEXT>(), 1)?.cast(),
@@ -822,9 +736,6 @@ pub(super) unsafe fn copy(
 <vk::MemoryBarrier<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryBarrier<'static>>(), 1)?.cast(),
 <vk::MemoryBarrier2<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryBarrier2<'static>>(), 1)?.cast(),
 <vk::MemoryBarrierAccessFlags3KHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryBarrierAccessFlags3KHR>(), 1)?.cast(),
-<vk::MemoryMarkerInfoAMD as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryMarkerInfoAMD>(), 1)?.cast(),
-<vk::MemoryRangeBarrierKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryRangeBarrierKHR>(), 1)?.cast(),
-<vk::MemoryRangeBarriersInfoKHR as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MemoryRangeBarriersInfoKHR>(), 1)?.cast(),
 <vk::MultisampledRenderToSingleSampledInfoEXT<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MultisampledRenderToSingleSampledInfoEXT<'static>>(), 1)?.cast(),
 <vk::MultiviewPerViewAttributesInfoNVX<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MultiviewPerViewAttributesInfoNVX<'static>>(), 1)?.cast(),
 <vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static> as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static>>(), 1)?.cast(),

@@ -204,10 +204,8 @@ pub fn sizes(registry: &Registry<'_, '_>) -> String {
 pub fn types(registry: &Registry<'_, '_>) -> String {
     let (mut structures, mut unions) = (String::new(), String::new());
     for Newer { from, c_name, is_union, structure } in &registry.newer {
-        let (rows, kind) = match is_union {
-            true => (&mut unions, "union"),
-            false => (&mut structures, "struct"),
-        };
+        let (rows, kind) =
+            if *is_union { (&mut unions, "union") } else { (&mut structures, "struct") };
         write!(rows, "{ROW}{from} {kind} {} {c_name}", registry.rust_name(c_name)).unwrap();
         if let Some(s_type) = structure.s_type {
             write!(rows, " = {s_type}").unwrap();

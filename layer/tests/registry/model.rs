@@ -54,11 +54,8 @@ const NEEDED: [&str; 7] = [
 
 /// Commands that are not recorded in passes, for which the layer has hooks, and which ash may not
 /// have.
-const HOOKED: [&str; 3] = [
-    "vkCmdCopyQueryPoolResultsToMemoryKHR",
-    "vkCmdPreprocessGeneratedCommandsEXT",
-    "vkCreateIndirectCommandsLayoutEXT",
-];
+const HOOKED: [&str; 2] =
+    ["vkCmdPreprocessGeneratedCommandsEXT", "vkCreateIndirectCommandsLayoutEXT"];
 
 /// Prefixes of commands outside of passes that a barrier for the stage `DRAW_INDIRECT` orders, as it orders draws.
 /// Captures that were deferred past such a barrier must be recorded before these commands.

@@ -116,9 +116,10 @@ impl Recorded {
             field,
             problem,
         })?;
-        match recorded.devices.iter().all(|device| device.cases.is_empty()) {
-            true => Err(ReadError::NoCases { file: file.to_owned() }),
-            false => Ok(recorded),
+        if recorded.devices.iter().all(|device| device.cases.is_empty()) {
+            Err(ReadError::NoCases { file: file.to_owned() })
+        } else {
+            Ok(recorded)
         }
     }
 }

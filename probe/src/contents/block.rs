@@ -194,10 +194,8 @@ impl Walk<'_> {
                 for index in 0..*count {
                     let scalar = declarations.ty(rows.0).and_then(number);
                     let size = scalar.map_or(4, |(width, _)| width / 8);
-                    let (apart, within) = match matrices.is_row_major {
-                        false => (stride, None),
-                        true => (size, Some(stride)),
-                    };
+                    let (apart, within) =
+                        if matrices.is_row_major { (size, Some(stride)) } else { (stride, None) };
                     let column = offset + u64::from(index) * u64::from(apart);
                     self.vector(rows.0, rows.1, column, within)?;
                 }

@@ -57,9 +57,10 @@ impl Gpu {
         if self.draw_features.conditional_rendering {
             known |= Usage::CONDITIONAL_RENDERING_EXT;
         }
-        match known.contains(usage) {
-            true => Ok(()),
-            false => Err(GpuError::BufferUsage { usage: usage & !known }),
+        if known.contains(usage) {
+            Ok(())
+        } else {
+            Err(GpuError::BufferUsage { usage: usage & !known })
         }
     }
 
@@ -246,12 +247,11 @@ impl Gpu {
         if !buffer.usage().contains(usage) {
             return Err(GpuError::BufferUsage { usage });
         }
-        match range.start <= range.end && range.end <= buffer.size() {
-            true => Ok(()),
-            false => {
-                let Range { start, end } = *range;
-                Err(GpuError::OutOfRange { start, end, size: buffer.size() })
-            }
+        if range.start <= range.end && range.end <= buffer.size() {
+            Ok(())
+        } else {
+            let Range { start, end } = *range;
+            Err(GpuError::OutOfRange { start, end, size: buffer.size() })
         }
     }
 

@@ -94,10 +94,13 @@ unsafe extern "system" fn collect(
     // SAFETY: Vulkan passes a valid structure.
     let data = unsafe { data.as_ref() };
     if let (Some(messages), Some(data)) = (messages, data) {
-        let text = |pointer: *const std::ffi::c_char| match pointer.is_null() {
-            true => Cow::Borrowed(""),
-            // SAFETY: the strings in the structure are null-terminated.
-            false => unsafe { CStr::from_ptr(pointer) }.to_string_lossy(),
+        let text = |pointer: *const std::ffi::c_char| {
+            if pointer.is_null() {
+                Cow::Borrowed("")
+            } else {
+                // SAFETY: the strings in the structure are null-terminated.
+                unsafe { CStr::from_ptr(pointer) }.to_string_lossy()
+            }
         };
         messages.push(Message {
             error: severity.contains(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR),

@@ -74,9 +74,10 @@ impl Pace {
     /// the budget, the budget grows towards that work, and at most doubles.
     pub(super) fn measured(&mut self, work: u64, time: Duration) {
         let half = self.limit / 2;
-        let allowed = match time.is_zero() {
-            true => u64::MAX,
-            false => (work as f64 * (half.as_secs_f64() / time.as_secs_f64())) as u64,
+        let allowed = if time.is_zero() {
+            u64::MAX
+        } else {
+            (work as f64 * (half.as_secs_f64() / time.as_secs_f64())) as u64
         };
         if time > half {
             self.budget = allowed;

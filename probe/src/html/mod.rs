@@ -176,17 +176,16 @@ fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
             continue;
         }
         let pictures = picture::traces(&rows, stream, provoking, &captured).join("\n");
-        match captured.iter().all(|by| picture::is_right(*by)) {
-            true => writeln!(right, "<figure>{pictures}</figure>")?,
-            false => writeln!(wrong, "<figure class=\"traces\">{pictures}</figure>")?,
+        if captured.iter().all(|by| picture::is_right(*by)) {
+            writeln!(right, "<figure>{pictures}</figure>")?
+        } else {
+            writeln!(wrong, "<figure class=\"traces\">{pictures}</figure>")?
         }
     }
-    let without = match empty.is_empty() {
-        true => String::new(),
-        false => format!(
-            "Without any vertex of the draw, and so without a picture: {}.",
-            empty.join("; ")
-        ),
+    let without = if empty.is_empty() {
+        String::new()
+    } else {
+        format!("Without any vertex of the draw, and so without a picture: {}.", empty.join("; "))
     };
     for (head, figures, key, without) in [
         ("What was captured otherwise", wrong, picture::WRONG_KEY, without),

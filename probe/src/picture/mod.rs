@@ -130,9 +130,10 @@ pub fn traces(
     let shown_expected = shown(row, stream, diffs);
     let (_, panel) = shown_expected.expected(provoking);
     let (empty, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|by| is_empty(*by));
-    let mut note = match right.is_empty() {
-        true => format!("expected, the {provoking} vertex provokes"),
-        false => format!("by {}; the {provoking} vertex provokes", names(&right)),
+    let mut note = if right.is_empty() {
+        format!("expected, the {provoking} vertex provokes")
+    } else {
+        format!("by {}; the {provoking} vertex provokes", names(&right))
     };
     if !empty.is_empty() {
         note += &format!("; no vertex by {}", names(&empty));

@@ -50,9 +50,10 @@ impl<'a> Panel<'a> {
             vertices = vertices.add(segment(*from, *to, "xf-adjacency"));
         }
         for v in &stage.vertices {
-            let (class, label) = match v.adjacency {
-                true => ("xf-vertex-grey", "xf-label-grey"),
-                false => ("xf-vertex", "xf-label"),
+            let (class, label) = if v.adjacency {
+                ("xf-vertex-grey", "xf-label-grey")
+            } else {
+                ("xf-vertex", "xf-label")
             };
             let name = v.vertex.to_string();
             let radius = if v.adjacency { VERTEX - 2.0 } else { VERTEX };

@@ -148,9 +148,10 @@ fn detailed(places: &[(u64, Vec<Point>)], height: f32) -> Option<Group> {
 /// Returns the text that explains the two colours of triangles' edges. Empty if there is no
 /// triangle, because other primitives have no winding.
 fn edges_key(places: &[(u64, Vec<Point>)]) -> &'static str {
-    match places.iter().any(|(_, places)| places.len() == 3) {
-        true => "Blue goes counter-clockwise, green clockwise.",
-        false => "",
+    if places.iter().any(|(_, places)| places.len() == 3) {
+        "Blue goes counter-clockwise, green clockwise."
+    } else {
+        ""
     }
 }
 

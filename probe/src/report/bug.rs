@@ -75,9 +75,10 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
             None => {
                 let summaries = reports.iter().map(ProbeReport::trials_summary);
                 let summaries: Vec<_> = summaries.filter(|summary| !summary.is_empty()).collect();
-                lines.add(match summaries.is_empty() {
-                    true => format!("{BUG_REPORT_HEAD}no capture came out wrong\n"),
-                    false => format!("{BUG_REPORT_HEAD}{}\n", summaries.join("; ")),
+                lines.add(if summaries.is_empty() {
+                    format!("{BUG_REPORT_HEAD}no capture came out wrong\n")
+                } else {
+                    format!("{BUG_REPORT_HEAD}{}\n", summaries.join("; "))
                 });
             }
         },

@@ -81,9 +81,10 @@ impl Case {
 /// Quotes a path or an option as one word of a shell command.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let is_safe = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
-    match !text.is_empty() && text.chars().all(is_safe) {
-        true => text.into(),
-        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    if !text.is_empty() && text.chars().all(is_safe) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''")).into()
     }
 }
 

@@ -67,13 +67,14 @@ impl Prepared {
             let stream = layout.streams[buffer];
             let written = &mut primitives_written[stream as usize];
             let bytes = u64::from(per_primitive) * u64::from(stride);
-            let size = match overflowing == Some(stream) {
+            let size = if overflowing == Some(stream) {
                 // The range has space for half of the primitives, and for all but the last 4 bytes of one more
                 // primitive. Because this primitive does not fit completely, the device must not write any byte of it.
-                true => needed[stream as usize] / 2 * bytes + (bytes - 4),
+                needed[stream as usize] / 2 * bytes + (bytes - 4)
+            } else {
                 // The range has space for one primitive more than the draw has, so that a surplus primitive would be
                 // noticed.
-                false => (needed[stream as usize] + 1) * bytes,
+                (needed[stream as usize] + 1) * bytes
             };
             let bound = BoundBuffer { size, position: 0, stride };
             *written = bound.primitives_left(per_primitive).min(*written);

@@ -199,9 +199,10 @@ impl References {
         // All backends draw the shader with the same list topology: as points or, if that is not
         // possible, as lines with the provoking vertex for which all devices keep the order of
         // vertices.
-        let (provoking, topology) = match group.subject.may_take_points() {
-            true => (group.provoking, PrimitiveTopology::PointList),
-            false => (ProvokingVertex::First, PrimitiveTopology::LineList),
+        let (provoking, topology) = if group.subject.may_take_points() {
+            (group.provoking, PrimitiveTopology::PointList)
+        } else {
+            (ProvokingVertex::First, PrimitiveTopology::LineList)
         };
         let listed = |vertices: u32| vertices.next_multiple_of(topology.vertices_per_primitive());
         let list = CaseGroup { topology, provoking, ..*group };

@@ -233,9 +233,10 @@ fn scalar(layout: ValueLayout, size: u32) -> Result<u32, String> {
     let alignment = size.min(4);
     match u32::try_from(layout.offset) {
         Ok(offset) if layout.offset + u64::from(size) <= MAX_PUSH_CONSTANTS.into() => {
-            match offset.is_multiple_of(alignment) {
-                true => Ok(offset),
-                false => Err(format!("is at byte {offset}, no multiple of {alignment}")),
+            if offset.is_multiple_of(alignment) {
+                Ok(offset)
+            } else {
+                Err(format!("is at byte {offset}, no multiple of {alignment}"))
             }
         }
         _ => Err(format!("ends behind byte {MAX_PUSH_CONSTANTS}")),

@@ -200,9 +200,10 @@ pub(in crate::lower) fn replace_emission(
             && declarations.constant(i.id(0)) != Some(0)
     };
     let has_streams = linker.builder.module.section(Section::Functions).any(is_of_other_stream);
-    let [emit, end] = match has_streams {
-        false => [Function::EmitVertex, Function::EndPrimitive],
-        true => [Function::EmitStreamVertex, Function::EndStreamPrimitive],
+    let [emit, end] = if has_streams {
+        [Function::EmitStreamVertex, Function::EndStreamPrimitive]
+    } else {
+        [Function::EmitVertex, Function::EndPrimitive]
     };
     let [emit, end] = [emit.id(linker)?, end.id(linker)?];
     let builder = &mut linker.builder;

@@ -57,9 +57,10 @@ pub(super) fn followed(
                         if !followed.contains(&argument) {
                             continue;
                         }
-                        match is_followed(parameter.id(0)) {
-                            true => passed.entry(parameter.id(1)).or_default().push(argument),
-                            false => escaped.push(argument),
+                        if is_followed(parameter.id(0)) {
+                            passed.entry(parameter.id(1)).or_default().push(argument)
+                        } else {
+                            escaped.push(argument)
                         }
                     }
                 }

@@ -339,9 +339,10 @@ impl Copy<'_, '_> {
                     &[value.0, component],
                 ),
             };
-            match scalar == ty {
-                true => value.0,
-                false => self.code.value(self.builder, Op::Bitcast, ty, &[value.0]).0,
+            if scalar == ty {
+                value.0
+            } else {
+                self.code.value(self.builder, Op::Bitcast, ty, &[value.0]).0
             }
         });
         let scalars: Vec<u32> = scalars.collect();

@@ -88,11 +88,12 @@ impl Block {
         kind: Kind,
         size: u64,
     ) -> Result<Self, RuntimeError> {
-        let addresses = match ctx.has_addresses() {
-            true => vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS,
+        let addresses = if ctx.has_addresses() {
+            vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
+        } else {
             // Without addresses, shaders access the arena through descriptors. If the context has neither addresses nor
             // the descriptor plan, shaders cannot access the arena.
-            false => vk::BufferUsageFlags::empty(),
+            vk::BufferUsageFlags::empty()
         };
         // Captures with descriptor heaps may read a copy of push data as uniform buffers.
         let uniform = match ctx.heap_commands() {

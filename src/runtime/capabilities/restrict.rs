@@ -82,9 +82,10 @@ impl Capabilities {
             has(ChainedFeature::BufferDeviceAddress)
                 && (*source == AddressSource::Core || has_address_extension)
         });
-        self.shader_draw_parameters &= match self.api_version < vk::API_VERSION_1_1 {
-            true => self.has_extension(khr::shader_draw_parameters::NAME),
-            false => has(ChainedFeature::ShaderDrawParameters),
+        self.shader_draw_parameters &= if self.api_version < vk::API_VERSION_1_1 {
+            self.has_extension(khr::shader_draw_parameters::NAME)
+        } else {
+            has(ChainedFeature::ShaderDrawParameters)
         };
         self.byte_loads &= has(ChainedFeature::StorageBuffer8BitAccess)
             && has(ChainedFeature::ShaderInt8)

@@ -73,9 +73,12 @@ pub(super) fn check(
 ) -> Result<Vec<PulledAttribute>, RuntimeError> {
     let (shader, caps) = (desc.shader, ctx.capabilities());
     let (backend, enabled) = (shader.backend(), ctx.enabled());
-    let need = |met: bool, what: &str, feature: &'static str| match met {
-        true => Ok(()),
-        false => Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature }),
+    let need = |met: bool, what: &str, feature: &'static str| {
+        if met {
+            Ok(())
+        } else {
+            Err(RuntimeError::FeatureNotEnabled { what: what.to_owned(), feature })
+        }
     };
     let geometry = shader.geometry();
     if shader.stage != ExecutionModel::Vertex && geometry.is_none() {

@@ -133,10 +133,7 @@ impl PipelineSpecialization {
             _ if is_pushed && !(key.checked && ctx.tests_alignment()) => WideAccesses::Aligned,
             Some(ResourcePlan::Descriptors { .. }) => {
                 let captured: u32 = shader.layout.outputs.iter().map(|o| o.dwords()).sum();
-                match captured <= MOST_TESTED {
-                    true => WideAccesses::Tested,
-                    false => WideAccesses::Narrow,
-                }
+                if captured <= MOST_TESTED { WideAccesses::Tested } else { WideAccesses::Narrow }
             }
             _ if ctx.capabilities().wide_accesses() => WideAccesses::Tested,
             _ => WideAccesses::Narrow,

@@ -75,10 +75,7 @@ impl Key {
     }
 
     pub(in crate::runtime) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
-        match self.restart {
-            true => sizes.restarted,
-            false => sizes.others,
-        }
+        if self.restart { sizes.restarted } else { sizes.others }
     }
 }
 

@@ -93,9 +93,10 @@ impl Format {
     fn write(self, target: &mut [u8], integers: impl Iterator<Item = u64>) {
         let size = self.integer as usize;
         for (target, integer) in target.chunks_exact_mut(size).zip(integers) {
-            match self.has(vk::QueryResultFlags::TYPE_64) {
-                true => target.copy_from_slice(&integer.to_ne_bytes()),
-                false => target.copy_from_slice(&(integer as u32).to_ne_bytes()),
+            if self.has(vk::QueryResultFlags::TYPE_64) {
+                target.copy_from_slice(&integer.to_ne_bytes())
+            } else {
+                target.copy_from_slice(&(integer as u32).to_ne_bytes())
             }
         }
     }

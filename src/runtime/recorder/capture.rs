@@ -571,9 +571,10 @@ impl Recording<'_> {
                 break;
             };
             let collected = &mut self.collector.collected;
-            (self.earlier, collected.position) = match goes_on {
-                true => (after.positions, after.position),
-                false => (None, Position::default()),
+            (self.earlier, collected.position) = if goes_on {
+                (after.positions, after.position)
+            } else {
+                (None, Position::default())
             };
             // No single result describes several captures, not even if those before the last one were recorded earlier.
             collected.captured = after.captured.filter(|_| !is_last);

@@ -122,9 +122,10 @@ pub(super) fn check_push_constants(
     multiple_of_4(|| "the offset of push constants".to_owned(), offset)?;
     multiple_of_4(|| "the size of push constants".to_owned(), bytes.len() as u64)?;
     let (size, max) = (bytes.len() as u64, ctx.capabilities().limits.max_push_constants);
-    match u64::from(offset) + size <= u64::from(max) {
-        true => Ok(()),
-        false => Err(RuntimeError::PushConstantRange { offset, size, max }),
+    if u64::from(offset) + size <= u64::from(max) {
+        Ok(())
+    } else {
+        Err(RuntimeError::PushConstantRange { offset, size, max })
     }
 }
 
@@ -142,9 +143,10 @@ pub(super) fn check_set_range(
     count: usize,
 ) -> Result<(), RuntimeError> {
     let max = pipeline.set_count();
-    match count as u64 + u64::from(first) <= u64::from(max) {
-        true => Ok(()),
-        false => Err(RuntimeError::DescriptorSetRange { first, count, sets: max }),
+    if count as u64 + u64::from(first) <= u64::from(max) {
+        Ok(())
+    } else {
+        Err(RuntimeError::DescriptorSetRange { first, count, sets: max })
     }
 }
 

@@ -402,10 +402,7 @@ impl<'a> Graphics<'a> {
                 }
                 (Some((count_buffer, at)), _) => {
                     let functions = self.ctx.draw_indirect_count()?;
-                    let function = match indexed {
-                        false => functions.direct,
-                        true => functions.indexed,
-                    };
+                    let function = if indexed { functions.indexed } else { functions.direct };
                     function(cmd, buffer, offset, count_buffer, at, count, stride);
                 }
             }

@@ -346,9 +346,10 @@ impl<'m> Values<'m> {
     /// Loads from memory that no invocation writes. Each part of a structure or array is loaded separately, because
     /// usually few parts are needed. A value with more than [`MAX_LOADS`] parts is loaded as a whole.
     pub(super) fn load_unchanging(&mut self, pointer: Id, storage: StorageClass, ty: Id) -> Id {
-        match self.has_few_parts(ty, &mut MAX_LOADS.clone()) {
-            true => self.load_parts(pointer, storage, ty),
-            false => self.value(Op::Load, ty, &[pointer.0]),
+        if self.has_few_parts(ty, &mut MAX_LOADS.clone()) {
+            self.load_parts(pointer, storage, ty)
+        } else {
+            self.value(Op::Load, ty, &[pointer.0])
         }
     }
 

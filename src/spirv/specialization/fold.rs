@@ -84,14 +84,15 @@ impl Value {
 
     /// Reads a value from memory. `None` if the data do not have the size of the type.
     pub(in crate::spirv) fn from_memory(scalar: Scalar, data: &[u8]) -> Option<Self> {
-        let bits = match data.len() == scalar.bytes() {
-            false => return None,
-            true => match *data {
+        let bits = if data.len() == scalar.bytes() {
+            match *data {
                 [a] => a.into(),
                 [a, b] => u16::from_ne_bytes([a, b]).into(),
                 [a, b, c, d] => u32::from_ne_bytes([a, b, c, d]).into(),
                 _ => u64::from_ne_bytes(data.try_into().ok()?),
-            },
+            }
+        } else {
+            return None;
         };
         Some(Self::new(scalar, bits))
     }

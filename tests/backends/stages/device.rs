@@ -146,9 +146,10 @@ impl Device {
         pass: vk::RenderPass,
     ) -> vk::Pipeline {
         let has = |stage| scene.stages.iter().any(|(of, _)| *of == stage);
-        let topology = match has(vk::ShaderStageFlags::TESSELLATION_CONTROL) {
-            true => vk::PrimitiveTopology::PATCH_LIST,
-            false => vk::PrimitiveTopology::POINT_LIST,
+        let topology = if has(vk::ShaderStageFlags::TESSELLATION_CONTROL) {
+            vk::PrimitiveTopology::PATCH_LIST
+        } else {
+            vk::PrimitiveTopology::POINT_LIST
         };
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
         let tessellation =

@@ -171,9 +171,10 @@ impl Interface {
             if whole && i > 0 || !whole && rng.percent(20) {
                 continue;
             }
-            let ty = match whole {
-                true => Type::Struct(variable.items().iter().map(|m| m.ty.clone()).collect()),
-                false => variable.items()[i].ty.clone(),
+            let ty = if whole {
+                Type::Struct(variable.items().iter().map(|m| m.ty.clone()).collect())
+            } else {
+                variable.items()[i].ty.clone()
             };
             let gap = if rng.percent(30) { 4 * rng.range(1, 5) } else { 0 };
             let end = ends[first..last].iter().max().copied().unwrap_or(0);
@@ -257,10 +258,7 @@ fn components(rng: &mut Rng, space: &Space, location: u32, variables: &mut Vec<V
     // One type per location, because rules differ on whether different types may share it.
     let scalar = rng.pick(&space.scalars());
     let width = scalar.bytes() / 4;
-    let length = match space.aggregates && rng.percent(25) {
-        true => Some(rng.range(1, 2)),
-        false => None,
-    };
+    let length = if space.aggregates && rng.percent(25) { Some(rng.range(1, 2)) } else { None };
     let mut component = if rng.percent(25) { width } else { 0 };
     while component < 4 {
         let count = rng.range(1, (4 - component) / width);

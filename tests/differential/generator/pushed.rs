@@ -128,9 +128,10 @@ impl Laid {
     pub fn path(&self, rng: &mut Rng) -> Vec<Step> {
         let step = |rng: &mut Rng| {
             let count = self.part_count();
-            match matches!(self, Self::Struct(_)) || rng.percent(70) {
-                true => Step::Constant(rng.below(count)),
-                false => Step::Masked((1 << count.ilog2()) - 1),
+            if matches!(self, Self::Struct(_)) || rng.percent(70) {
+                Step::Constant(rng.below(count))
+            } else {
+                Step::Masked((1 << count.ilog2()) - 1)
             }
         };
         match self {
@@ -181,10 +182,7 @@ impl Block {
     pub fn bits(&self, draw: u32, path: &[u32]) -> u64 {
         let (at, scalar) = self.ty.scalar_at(path);
         let dword = |index| u64::from(self.dword(draw, at / 4 + index));
-        match scalar.is_64() {
-            true => dword(0) | dword(1) << 32,
-            false => dword(0),
-        }
+        if scalar.is_64() { dword(0) | dword(1) << 32 } else { dword(0) }
     }
 
     /// Returns the bits of a float that is not denormal, infinite or NaN. Two such dwords are also
@@ -220,9 +218,10 @@ impl Lay<'_> {
             _ if depth == 0 => Laid::Scalar(scalar),
             65..85 => {
                 let element = Box::new(self.any(rng, depth - 1));
-                let length = match self.lengths.is_empty() || rng.percent(70) {
-                    true => Length::Literal(rng.range(1, 4)),
-                    false => rng.pick(self.lengths),
+                let length = if self.lengths.is_empty() || rng.percent(70) {
+                    Length::Literal(rng.range(1, 4))
+                } else {
+                    rng.pick(self.lengths)
                 };
                 let stride = stride(rng, &element);
                 Laid::Array { element, length, stride }

@@ -227,9 +227,10 @@ impl Palette {
             }
             _ if depth == 0 => Type::Scalar(scalar),
             62..82 => {
-                let length = match self.spec_lengths.is_empty() || rng.percent(70) {
-                    true => Length::Literal(rng.range(1, 4)),
-                    false => rng.pick(&self.spec_lengths),
+                let length = if self.spec_lengths.is_empty() || rng.percent(70) {
+                    Length::Literal(rng.range(1, 4))
+                } else {
+                    rng.pick(&self.spec_lengths)
                 };
                 Type::Array(Box::new(self.draw(rng, depth - 1)), length)
             }

@@ -214,8 +214,5 @@ fn binary(op: Op, scalar: Scalar, a: Expr, b: Expr) -> Expr {
 }
 
 fn as_type(from: Scalar, to: Scalar, value: Expr) -> Expr {
-    match from == to {
-        true => value,
-        false => Expr::Bits(from, to, Box::new(value)),
-    }
+    if from == to { value } else { Expr::Bits(from, to, Box::new(value)) }
 }

@@ -52,21 +52,14 @@ impl Generator<'_> {
             vertex_offset: self.vertex_offset(),
         };
         let instances = self.instances(false);
-        match !self.space.indirect || self.rng.percent(70) {
-            true => self.push(Step::Draw(Draw::Direct { indexed: true, span, instances })),
-            false => {
-                self.set_dwords(args, &command(true, span, instances));
-                let indirect = (args, 1, 20, None);
-                let (offset, draw_count, stride, count) = indirect;
-                let indexed = true;
-                self.push(Step::Draw(Draw::Indirect {
-                    indexed,
-                    offset,
-                    draw_count,
-                    stride,
-                    count,
-                }));
-            }
+        if !self.space.indirect || self.rng.percent(70) {
+            self.push(Step::Draw(Draw::Direct { indexed: true, span, instances }))
+        } else {
+            self.set_dwords(args, &command(true, span, instances));
+            let indirect = (args, 1, 20, None);
+            let (offset, draw_count, stride, count) = indirect;
+            let indexed = true;
+            self.push(Step::Draw(Draw::Indirect { indexed, offset, draw_count, stride, count }));
         }
         let counters = self.some_counters(true);
         self.push(Step::End(counters));
@@ -154,9 +147,10 @@ impl Generator<'_> {
         let draw_count = self.rng.range(least, most);
         let size = if indexed { 20 } else { 16 };
         let counted = self.space.indirect_count && self.rng.percent(40);
-        let stride = match draw_count <= 1 && !counted {
-            true => self.rng.pick(&[0, 4, size]),
-            false => size + 4 * self.rng.pick(&[0, 0, 1, 3]),
+        let stride = if draw_count <= 1 && !counted {
+            self.rng.pick(&[0, 4, size])
+        } else {
+            size + 4 * self.rng.pick(&[0, 0, 1, 3])
         };
         let mut dwords = Vec::new();
         for index in 0..draw_count {
@@ -195,10 +189,7 @@ impl Generator<'_> {
     /// Returns the number of the first of `count` vertices or instances. In half of the cases it is
     /// so high that the numbers wrap.
     fn far(&mut self, count: u32) -> u32 {
-        match self.rng.percent(50) {
-            true => u32::MAX - self.rng.below(count + 2),
-            false => self.rng.u32(),
-        }
+        if self.rng.percent(50) { u32::MAX - self.rng.below(count + 2) } else { self.rng.u32() }
     }
 
     /// Returns a random span of vertices or, if indices are bound, of indices.
@@ -263,13 +254,14 @@ impl Generator<'_> {
         let cuts = self.rng.below(7);
         for _ in 0..cuts {
             for _ in 0..self.rng.below(11) {
-                indices.push(match is_usual {
-                    true => self.rng.below(40),
-                    false => match self.rng.below(8) {
+                indices.push(if is_usual {
+                    self.rng.below(40)
+                } else {
+                    match self.rng.below(8) {
                         0 => restart - 1,
                         1 => self.rng.u32() & restart,
                         _ => self.rng.below(40),
-                    },
+                    }
                 });
             }
             if self.rng.percent(80) {

@@ -74,9 +74,10 @@ impl Generator<'_> {
         if captures {
             self.show_capture(is_repeated);
         }
-        match secondaries || kind.has_parts() {
-            true => self.end_queries(true),
-            false => self.maybe_end_queries(),
+        if secondaries || kind.has_parts() {
+            self.end_queries(true)
+        } else {
+            self.maybe_end_queries()
         }
         if secondaries {
             self.end_secondary(if is_repeated { 2 } else { 1 });

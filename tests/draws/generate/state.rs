@@ -57,17 +57,12 @@ impl Generator<'_> {
             return self.bind_pipeline(shader);
         }
         if self.space.dynamic_provoking && self.space.last_provoking && self.rng.percent(15) {
-            let provoking = match self.rng.percent(50) {
-                true => ProvokingVertex::Last,
-                false => ProvokingVertex::First,
-            };
+            let provoking =
+                if self.rng.percent(50) { ProvokingVertex::Last } else { ProvokingVertex::First };
             self.change(StateChange::ProvokingVertex(provoking));
         }
         if self.restart_indices && self.model.indices.is_some() && self.rng.percent(30) {
-            let index = match self.rng.percent(80) {
-                true => self.rng.below(40),
-                false => self.rng.u32(),
-            };
+            let index = if self.rng.percent(80) { self.rng.below(40) } else { self.rng.u32() };
             self.change(StateChange::PrimitiveRestartIndex(index));
         }
         self.change_condition();
@@ -130,9 +125,10 @@ impl Generator<'_> {
                 | PrimitiveTopology::TriangleListWithAdjacency
         );
         let restart = (!is_list || self.space.list_restart) && self.rng.percent(50);
-        let provoking = match self.space.last_provoking && self.rng.percent(30) {
-            true => ProvokingVertex::Last,
-            false => ProvokingVertex::First,
+        let provoking = if self.space.last_provoking && self.rng.percent(30) {
+            ProvokingVertex::Last
+        } else {
+            ProvokingVertex::First
         };
         State { shader, topology, provoking, restart }
     }

@@ -46,9 +46,10 @@ impl Part {
     }
 
     const fn contents(self) -> vk::SubpassContents {
-        match self.pass.secondaries {
-            true => vk::SubpassContents::SECONDARY_COMMAND_BUFFERS,
-            false => vk::SubpassContents::INLINE,
+        if self.pass.secondaries {
+            vk::SubpassContents::SECONDARY_COMMAND_BUFFERS
+        } else {
+            vk::SubpassContents::INLINE
         }
     }
 
@@ -149,12 +150,11 @@ impl Passes {
             .flags(part.flags())
             .rasterization_samples(vk::SampleCountFlags::TYPE_1);
         let info = vk::CommandBufferInheritanceInfo::default();
-        match part.pass.kind.is_dynamic() {
-            true => f(&info.push_next(&mut rendering)),
-            false => {
-                let (render_pass, subpass, framebuffer) = self.of(part);
-                f(&info.render_pass(render_pass).subpass(subpass).framebuffer(framebuffer))
-            }
+        if part.pass.kind.is_dynamic() {
+            f(&info.push_next(&mut rendering))
+        } else {
+            let (render_pass, subpass, framebuffer) = self.of(part);
+            f(&info.render_pass(render_pass).subpass(subpass).framebuffer(framebuffer))
         }
     }
 

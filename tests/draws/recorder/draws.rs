@@ -68,9 +68,10 @@ impl Machine<'_> {
                 &Draw::Indirect { indexed, offset, draw_count, stride, count } => {
                     let count = count.map(|offset| (buffer, offset));
                     let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
-                    match indexed {
-                        false => recorder.draw_indirect(topology, &draw),
-                        true => recorder.draw_indexed_indirect(topology, &draw),
+                    if indexed {
+                        recorder.draw_indexed_indirect(topology, &draw)
+                    } else {
+                        recorder.draw_indirect(topology, &draw)
                     }
                 }
                 Draw::ByteCount { instances, counter, counter_offset, vertex_stride } => {

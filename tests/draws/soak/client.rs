@@ -89,10 +89,8 @@ impl<'d> Client<'d> {
         });
         self.take_down(resources).map_err(told)?;
         let messages = self.device.messages();
-        compared.and_then(|()| match messages.is_empty() {
-            true => Ok(()),
-            false => Err(format!("{messages:#?}")),
-        })
+        compared
+            .and_then(|()| if messages.is_empty() { Ok(()) } else { Err(format!("{messages:#?}")) })
     }
 
     fn make(&mut self, program: &Program) -> Result<Resources, GpuError> {
@@ -152,10 +150,7 @@ impl<'d> Client<'d> {
         memory[..program.memory.len()].copy_from_slice(&program.memory);
         let command_buffers = &self.command_buffers[..program.rounds.len()];
         // All at once, in one batch or in as many as there are.
-        let at_once = match self.rng.percent(50) {
-            true => command_buffers.len(),
-            false => 1,
-        };
+        let at_once = if self.rng.percent(50) { command_buffers.len() } else { 1 };
         let batches: Vec<_> = command_buffers
             .chunks(at_once)
             .map(|batch| vk::SubmitInfo::default().command_buffers(batch))
@@ -200,18 +195,20 @@ impl<'d> Client<'d> {
             self.secondaries.reset(&self.device.ctx)?;
             match self.rng.below(6) {
                 0 => {
-                    let flags = match releases {
-                        true => vk::CommandPoolResetFlags::RELEASE_RESOURCES,
-                        false => vk::CommandPoolResetFlags::empty(),
+                    let flags = if releases {
+                        vk::CommandPoolResetFlags::RELEASE_RESOURCES
+                    } else {
+                        vk::CommandPoolResetFlags::empty()
                     };
                     device
                         .reset_command_pool(self.pool, flags)
                         .map_err(failed("vkResetCommandPool"))?;
                 }
                 1 => {
-                    let flags = match releases {
-                        true => vk::CommandBufferResetFlags::RELEASE_RESOURCES,
-                        false => vk::CommandBufferResetFlags::empty(),
+                    let flags = if releases {
+                        vk::CommandBufferResetFlags::RELEASE_RESOURCES
+                    } else {
+                        vk::CommandBufferResetFlags::empty()
                     };
                     for cmd in &self.command_buffers {
                         device

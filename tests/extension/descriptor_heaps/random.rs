@@ -337,11 +337,10 @@ const WITH_SETS: &str = "#version 450
 fn run(case: Case) {
     let Some(mut device) = Device::open() else { return };
     let rng = &mut Rng::new(case.seed);
-    let (count, most, sources) = match case.is_full {
-        true => {
-            (24, PUSH_DATA as u32, &[Source::PushIndex, Source::PushAddress, Source::PushData][..])
-        }
-        false => (rng.range(1, 9), 100, &Source::ALL[..]),
+    let (count, most, sources) = if case.is_full {
+        (24, PUSH_DATA as u32, &[Source::PushIndex, Source::PushAddress, Source::PushData][..])
+    } else {
+        (rng.range(1, 9), 100, &Source::ALL[..])
     };
     let shaders = Shaders::random(rng, count, most, sources);
     let columns = shaders.resources.len() + 1;

@@ -328,9 +328,10 @@ impl<'a> Secondary<'a> {
             .rasterization_samples(vk::SampleCountFlags::TYPE_1);
         rendering.p_next = (&raw const *self.inherited).cast();
         let inheritance = vk::CommandBufferInheritanceInfo::default().push_next(&mut rendering);
-        let flags = match continues {
-            true => vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE,
-            false => vk::CommandBufferUsageFlags::empty(),
+        let flags = if continues {
+            vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE
+        } else {
+            vk::CommandBufferUsageFlags::empty()
         };
         let info =
             vk::CommandBufferBeginInfo::default().flags(flags).inheritance_info(&inheritance);

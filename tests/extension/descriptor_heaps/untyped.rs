@@ -179,9 +179,10 @@ fn run(reads_heap: bool) {
         device.put(place, vk::DescriptorType::UNIFORM_BUFFER, value_at, 16);
         let words = common::compile(SHADER, &["--target-env", "vulkan1.2"]);
         let words = with_untyped_pointers(&words, reads_heap.then_some((SLOT, descriptor)));
-        let all = match reads_heap {
-            true => Vec::new(),
-            false => vec![super::constant_mapping(0, 0, SLOT * descriptor)],
+        let all = if reads_heap {
+            Vec::new()
+        } else {
+            vec![super::constant_mapping(0, 0, SLOT * descriptor)]
         };
         let shaders = [(vk::ShaderStageFlags::VERTEX, &words[..], &mappings_of(&all))];
         let pipeline = graphics_pipeline(raw, &shaders, vk::PrimitiveTopology::POINT_LIST);

@@ -100,10 +100,7 @@ pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, sizes: Sizes
     while emissions < most && rng.percent(75) {
         let (more, emitted) = scope.block(rng, most - emissions, 3);
         emissions += emitted;
-        match rng.percent(50) {
-            true => main.extend(more),
-            false => drop(main.splice(0..0, more)),
-        }
+        if rng.percent(50) { main.extend(more) } else { drop(main.splice(0..0, more)) }
     }
     // An output that no code writes may be left out by a compiler, with its captures.
     let mut written = vec![false; outputs.items.len()];
@@ -136,10 +133,8 @@ impl Scope<'_> {
     /// Returns a statement that emits a strip of `length` vertices, or of fewer if that depends on
     /// data.
     fn strip(&mut self, rng: &mut Rng, length: u32) -> Statement {
-        let trips = match rng.percent(60) {
-            true => Expr::Const(length),
-            false => modulo(self.expr(rng, 2), length),
-        };
+        let trips =
+            if rng.percent(60) { Expr::Const(length) } else { modulo(self.expr(rng, 2), length) };
         self.counters += 1;
         let mut body = Vec::new();
         let stream = self.stream(rng);
@@ -177,9 +172,10 @@ impl Scope<'_> {
             }
             45..=64 if depth > 0 && budget > 0 => {
                 let most = rng.range(1, 6.min(budget));
-                let trips = match rng.percent(40) {
-                    true => Expr::Const(most),
-                    false => modulo(self.expr(rng, 2), most),
+                let trips = if rng.percent(40) {
+                    Expr::Const(most)
+                } else {
+                    modulo(self.expr(rng, 2), most)
                 };
                 self.counters += 1;
                 let (mut body, emitted) = self.block(rng, budget / most, depth - 1);
@@ -192,9 +188,10 @@ impl Scope<'_> {
                 if rng.percent(20) {
                     let condition = self.condition(rng);
                     let at = rng.below(body.len() as u32 + 1) as usize;
-                    let exit = match rng.percent(50) {
-                        true => Statement::Break(condition),
-                        false => Statement::Continue(condition),
+                    let exit = if rng.percent(50) {
+                        Statement::Break(condition)
+                    } else {
+                        Statement::Continue(condition)
                     };
                     body.insert(at, exit);
                 }
@@ -205,9 +202,10 @@ impl Scope<'_> {
             65..=74 if depth > 0 => {
                 let condition = self.condition(rng);
                 let (then, a) = self.block(rng, budget, depth - 1);
-                let (otherwise, b) = match rng.percent(50) {
-                    true => self.block(rng, budget, depth - 1),
-                    false => (Vec::new(), 0),
+                let (otherwise, b) = if rng.percent(50) {
+                    self.block(rng, budget, depth - 1)
+                } else {
+                    (Vec::new(), 0)
                 };
                 to.push(Statement::If(condition, then, otherwise));
                 a.max(b)
@@ -306,9 +304,10 @@ impl Scope<'_> {
     fn condition(&self, rng: &mut Rng) -> Condition {
         let most = rng.range(1, 5);
         let value = modulo(self.expr(rng, 2), most);
-        match rng.percent(70) {
-            true => Condition(value, Expr::Const(rng.range(1, most))),
-            false => Condition(value, modulo(self.expr(rng, 1), rng.range(1, 5))),
+        if rng.percent(70) {
+            Condition(value, Expr::Const(rng.range(1, most)))
+        } else {
+            Condition(value, modulo(self.expr(rng, 1), rng.range(1, 5)))
         }
     }
 

@@ -14,10 +14,11 @@ pub fn draw(rng: &mut Rng, draws: Draws) -> Draw {
     let kind = if draws == Draws::All { rng.below(10) } else { 9 };
     match kind {
         0..=3 => {
-            let calls: Vec<Call> = match rng.percent(5) {
-                false => (0..rng.below(4)).map(|_| call(rng, indexed)).collect(),
+            let calls: Vec<Call> = if rng.percent(5) {
                 // More commands than a kernel has invocations.
-                true => (0..rng.range(200, 600)).map(|_| rare_call(rng, indexed)).collect(),
+                (0..rng.range(200, 600)).map(|_| rare_call(rng, indexed)).collect()
+            } else {
+                (0..rng.below(4)).map(|_| call(rng, indexed)).collect()
             };
             let count = rng.percent(40).then_some(0);
             let over = if count.is_some() { rng.below(3) } else { 0 };

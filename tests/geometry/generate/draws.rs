@@ -18,9 +18,10 @@ pub fn case(seed: u64, space: &Space) -> Case {
     let rng = &mut Rng::new(seed);
     let program = program(rng, space);
     let topology = rng.pick(program.input.topologies());
-    let provoking = match space.last_vertex && rng.percent(35) {
-        true => ProvokingVertex::Last,
-        false => ProvokingVertex::First,
+    let provoking = if space.last_vertex && rng.percent(35) {
+        ProvokingVertex::Last
+    } else {
+        ProvokingVertex::First
     };
     let index_type = rng.pick(&[IndexType::Uint16, IndexType::Uint32]);
     // Lists are not restarted without a feature.
@@ -88,13 +89,14 @@ fn vertices(
     indices: &[u32],
     restart_index: Option<u32>,
 ) -> Vec<Option<u32>> {
-    let vertex = |number: u32| match indexed {
-        true => {
+    let vertex = |number: u32| {
+        if indexed {
             let index = indices[number as usize];
             let vertex = index.wrapping_add_signed(call.vertex_offset);
             (restart_index != Some(index)).then_some(vertex)
+        } else {
+            Some(number)
         }
-        false => Some(number),
     };
     (call.first..call.first + call.count).map(vertex).collect()
 }

@@ -155,12 +155,13 @@ fn any(rng: &mut Rng, space: &Space) -> Type {
         }
         5..=19 => {
             let count = rng.range(2, 3);
-            let members = (0..count).map(|_| match rng.percent(25) {
-                true => {
+            let members = (0..count).map(|_| {
+                if rng.percent(25) {
                     let element = narrow(rng);
                     array(rng, element)
+                } else {
+                    narrow(rng)
                 }
-                false => narrow(rng),
             });
             let structure = Type::Struct(members.collect());
             if rng.percent(25) { array(rng, structure) } else { structure }

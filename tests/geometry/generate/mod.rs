@@ -74,9 +74,10 @@ pub fn program(rng: &mut Rng, space: &Space) -> Program {
     let (geometry, emissions) = code::geometry(rng, &vertex_outputs, &outputs, sizes);
     let slack = over + if rng.percent(20) { rng.below(4) } else { 0 };
     // Some shaders emit more than they declare, and the last vertices are ignored.
-    let max_vertices = match rng.percent(15) && streams == 1 {
-        true => rng.range(1, emissions.max(1)),
-        false => (emissions + slack).clamp(1, most),
+    let max_vertices = if rng.percent(15) && streams == 1 {
+        rng.range(1, emissions.max(1))
+    } else {
+        (emissions + slack).clamp(1, most)
     };
     Program {
         attributes,

@@ -44,9 +44,10 @@ fn validate_by(program: &OsStr, words: &[u32], target: &str) -> Result<(), Strin
     }
     let output = child.wait_with_output().map_err(failed)?;
     let said = [output.stdout, output.stderr].concat();
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(format!("{name} for {target}: {}", String::from_utf8_lossy(&said))),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{name} for {target}: {}", String::from_utf8_lossy(&said)))
     }
 }
 

@@ -190,9 +190,10 @@ impl<'a> Rewriter<'_, 'a> {
         while let (Node::Inner(ty, parts), Some((index, rest))) = (node, indices.split_first()) {
             let Some(index) = self.declarations.constant(Id(*index)) else {
                 let is_array = matches!(self.declarations.ty(*ty), Some(Type::Array { .. }));
-                return Err(match is_array {
-                    true => SplitError::DynamicIndex { variable: label(), instruction },
-                    false => SplitError::InvalidIndex { variable: label(), instruction },
+                return Err(if is_array {
+                    SplitError::DynamicIndex { variable: label(), instruction }
+                } else {
+                    SplitError::InvalidIndex { variable: label(), instruction }
                 });
             };
             node = parts

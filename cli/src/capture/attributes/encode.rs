@@ -50,9 +50,10 @@ fn number(
             };
             let int = int.with_context(|| format!("{} is no integer", float()))?;
             let is_signed = matches!(numeric, NumericFormat::Sint | NumericFormat::Sscaled);
-            let range = match is_signed {
-                true => -(1i128 << (width - 1))..1i128 << (width - 1),
-                false => 0..1i128 << width,
+            let range = if is_signed {
+                -(1i128 << (width - 1))..1i128 << (width - 1)
+            } else {
+                0..1i128 << width
             };
             if !range.contains(&int) {
                 bail!("{int} is out of range");

@@ -52,9 +52,10 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
     let vertex = |(index, &record): (usize, &usize)| {
         let mut element = DefaultElement::new();
         for (column, names, ty) in &columns {
-            let numbers = match vertices.are_of(column) {
-                true => vertices.positions[index].map(Number::Double).to_vec(),
-                false => records.numbers(record, column),
+            let numbers = if vertices.are_of(column) {
+                vertices.positions[index].map(Number::Double).to_vec()
+            } else {
+                records.numbers(record, column)
             };
             let numbers = numbers.into_iter().map(|number| property(number, ty));
             element.extend(names.iter().cloned().zip(numbers));

@@ -25,9 +25,10 @@ impl<'a> Vertices<'a> {
             return Ok(Self { column: None, records: (0..count).collect(), positions: Vec::new() });
         };
         let all = (0..count).map(|vertex| records.place(vertex, column));
-        let (axes, in_picture) = match column.is_position {
-            true => (Axes::in_mesh(all.clone()), Axes::in_picture(all)),
-            false => (Axes::Space, Axes::Space),
+        let (axes, in_picture) = if column.is_position {
+            (Axes::in_mesh(all.clone()), Axes::in_picture(all))
+        } else {
+            (Axes::Space, Axes::Space)
         };
         let mut this = Self { column: Some(column), records: Vec::new(), positions: Vec::new() };
         for first in (0..count).step_by(shown.per_primitive()) {

@@ -68,9 +68,8 @@ impl Scene {
             _ => None,
         };
         let normals = normals.unwrap_or_else(|| vec![DVec3::ZERO; records.vertices]);
-        let normal = |normal: DVec3| match normal == DVec3::ZERO {
-            true => [0.0; 4],
-            false => normal.extend(1.0).as_vec4().to_array(),
+        let normal = |normal: DVec3| {
+            if normal == DVec3::ZERO { [0.0; 4] } else { normal.extend(1.0).as_vec4().to_array() }
         };
         let vertices: Vec<Vertex> = seen
             .iter()
@@ -119,10 +118,7 @@ fn on_screen(places: impl Iterator<Item = [f64; 4]>) -> Vec<Seen> {
     let is_even = depths.all(|w| Some(w) == first);
     let seen = |place: [f64; 4]| {
         let [x, y, z, w] = place;
-        let shape = match is_even {
-            true => [x, y, z, 0.0],
-            false => [x * LENS, y * LENS, w, 0.0],
-        };
+        let shape = if is_even { [x, y, z, 0.0] } else { [x * LENS, y * LENS, w, 0.0] };
         Seen { place, shape }
     };
     places.into_iter().map(seen).collect()
@@ -138,9 +134,8 @@ fn from_outside(places: impl Iterator<Item = Option<[f64; 3]>>, size: Size) -> V
     };
     let (x, y, depth) = (range(0), range(1), range(2));
     let (width, height) = (f64::from(size.width), f64::from(size.height));
-    let fits = |(low, high): (f64, f64), pixels: f64| match high > low {
-        true => FILLED * pixels / (high - low),
-        false => f64::INFINITY,
+    let fits = |(low, high): (f64, f64), pixels: f64| {
+        if high > low { FILLED * pixels / (high - low) } else { f64::INFINITY }
     };
     let scale = fits(x, width).min(fits(y, height));
     let scale = if scale.is_finite() { scale } else { 1.0 };

@@ -89,10 +89,7 @@ impl Unseen {
         }
         let why: Vec<String> =
             REASONS.iter().filter(|reason| found(reason)).map(|reason| self.say(*reason)).collect();
-        let cure = match found(&Reason::Outside) {
-            true => "; --view front looks at all",
-            false => "",
-        };
+        let cure = if found(&Reason::Outside) { "; --view front looks at all" } else { "" };
         vec![format!("none of {all} primitives is seen: {}{cure}", why.join(", "))]
     }
 

@@ -98,9 +98,10 @@ extern "C" fn handle(signal: c_int) {
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-            let pointers = match ARE_HEADS_SHOWN.load(Ordering::Relaxed) {
-                true => &again.pointers_after_head,
-                false => &again.pointers,
+            let pointers = if ARE_HEADS_SHOWN.load(Ordering::Relaxed) {
+                &again.pointers_after_head
+            } else {
+                &again.pointers
             };
             libc::execv(again.program.as_ptr(), pointers.as_ptr());
         }

@@ -100,9 +100,10 @@ impl Captures {
         sets: &[vk::DescriptorSet],
         mut offsets: &[u32],
     ) {
-        let known = match offsets.is_empty() {
-            true => None,
-            false => self.emulation().objects().pipeline_layouts.get(layout),
+        let known = if offsets.is_empty() {
+            None
+        } else {
+            self.emulation().objects().pipeline_layouts.get(layout)
         };
         for (number, set) in (first..).zip(sets) {
             let of_set = known.as_ref().and_then(|layout| layout.sets.get(number as usize));

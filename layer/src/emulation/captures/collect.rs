@@ -481,12 +481,11 @@ impl Captures {
         if let Some(refusal) = &state.refusal {
             return Err(PipelineError::Known(Arc::clone(refusal)));
         }
-        let found = match state.bound_pipeline == vk::Pipeline::null() {
-            true => self.emulation.pipeline_of_shaders(state.shaders),
-            false => {
-                let found = self.emulation.objects().pipelines.get(state.bound_pipeline);
-                found.transpose().map_err(PipelineError::Known)
-            }
+        let found = if state.bound_pipeline == vk::Pipeline::null() {
+            self.emulation.pipeline_of_shaders(state.shaders)
+        } else {
+            let found = self.emulation.objects().pipelines.get(state.bound_pipeline);
+            found.transpose().map_err(PipelineError::Known)
         };
         if let Err(PipelineError::Known(refusal)) = &found {
             state.refusal = Some(Arc::clone(refusal));
@@ -520,10 +519,11 @@ impl Captures {
         record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
         let is_lost = self.state.rasterization_stream != 0 && self.loses_rasterization();
-        let forward = match self.is_active() {
+        let forward = if self.is_active() {
             // SAFETY: the caller's contract.
-            true => unsafe { self.draw_captured(record) },
-            false => Forward::Yes,
+            unsafe { self.draw_captured(record) }
+        } else {
+            Forward::Yes
         };
         if is_lost { Forward::No } else { forward }
     }
@@ -539,10 +539,11 @@ impl Captures {
     ) -> Forward {
         // Whether a draw before this one has found out, and the log has the reason. Nothing is bound then.
         let is_refused = self.state.refusal.is_some();
-        let captured = match self.active.as_ref().is_some_and(|active| active.is_lost) {
-            true => Ok(()),
+        let captured = if self.active.as_ref().is_some_and(|active| active.is_lost) {
+            Ok(())
+        } else {
             // SAFETY: the caller's contract.
-            false => unsafe { self.capture_draw(record) },
+            unsafe { self.capture_draw(record) }
         };
         if let Err(error) = captured {
             let captures = self.active.as_ref().is_some_and(|active| !active.only_counts);
@@ -556,10 +557,7 @@ impl Captures {
                 (self.state.changed, self.variant) = (Changed::ALL, None);
             }
         }
-        match self.discards() {
-            true => Forward::No,
-            false => Forward::Yes,
-        }
+        if self.discards() { Forward::No } else { Forward::Yes }
     }
 
     /// Whether a draw has no effect except its capture, because rasterization is discarded and the
@@ -570,10 +568,7 @@ impl Captures {
         let Some(pipeline) = self.state.pipeline.as_ref().filter(captured) else {
             return false;
         };
-        let discard = match pipeline.dynamic.discard {
-            true => self.state.discard,
-            false => pipeline.discard,
-        };
+        let discard = if pipeline.dynamic.discard { self.state.discard } else { pipeline.discard };
         discard && self.other_queries == 0
     }
 
@@ -681,10 +676,7 @@ impl Captures {
         if pipeline.dynamic.provoking_vertex {
             recorder.set_provoking_vertex(state.provoking_vertex)?;
         }
-        let topology = match pipeline.dynamic.topology {
-            true => state.topology,
-            false => pipeline.topology,
-        };
+        let topology = if pipeline.dynamic.topology { state.topology } else { pipeline.topology };
         let topology = PrimitiveTopology::try_from(topology)?;
         if pipeline.dynamic.patch_control_points {
             if state.patch_control_points == 0 {

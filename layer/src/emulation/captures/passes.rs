@@ -110,9 +110,10 @@ impl Captures {
         let objects = self.emulation.objects();
         let byte_counts =
             self.emulation.context().has_indirect_draws() && objects.has_indirect_buffers();
-        match orders_captures || objects.repeats_side_effects() || byte_counts {
-            true => Placement::BeforePass,
-            false => Placement::AfterPass,
+        if orders_captures || objects.repeats_side_effects() || byte_counts {
+            Placement::BeforePass
+        } else {
+            Placement::AfterPass
         }
     }
 

@@ -229,10 +229,8 @@ fn device() -> vk::Device {
 fn command_buffer(continues: bool) -> vk::CommandBuffer {
     let object: &'static [usize; 2] = Box::leak(Box::new(OBJECT));
     let mut handle = vk::CommandBuffer::from_raw((&raw const *object).addr() as u64);
-    let level = match continues {
-        true => vk::CommandBufferLevel::SECONDARY,
-        false => vk::CommandBufferLevel::PRIMARY,
-    };
+    let level =
+        if continues { vk::CommandBufferLevel::SECONDARY } else { vk::CommandBufferLevel::PRIMARY };
     let info = vk::CommandBufferAllocateInfo::default().command_buffer_count(1).level(level);
     let inheritance = vk::CommandBufferInheritanceInfo::default();
     let flags = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;

@@ -456,9 +456,10 @@ fn begin_pass(cmd: vk::CommandBuffer, seed: u32) {
 
 fn end_pass(cmd: vk::CommandBuffer, seed: u32) {
     unsafe {
-        match seed.is_multiple_of(2) {
-            true => hook!(c"vkCmdEndRenderPass": PFN_vkCmdEndRenderPass)(cmd),
-            false => hook!(c"vkCmdEndRendering": PFN_vkCmdEndRendering)(cmd),
+        if seed.is_multiple_of(2) {
+            hook!(c"vkCmdEndRenderPass": PFN_vkCmdEndRenderPass)(cmd)
+        } else {
+            hook!(c"vkCmdEndRendering": PFN_vkCmdEndRendering)(cmd)
         }
     }
 }

@@ -6,6 +6,5 @@
 
 mod masks;
 mod passes;
-mod ranges;
 mod table;
 mod usages;

@@ -163,9 +163,10 @@ impl Stores {
                         let pushed = Pushed { first: place.counts as u32, shift };
                         let bytes = bytemuck::bytes_of(&pushed);
                         device.cmd_push_constants(cmd, kit.layout, kit.stage, 0, bytes);
-                        match place.indexed {
-                            true => device.cmd_draw_indexed(cmd, place.vertices, 1, 0, 0, 0),
-                            false => device.cmd_draw(cmd, place.vertices, 1, 0, 0),
+                        if place.indexed {
+                            device.cmd_draw_indexed(cmd, place.vertices, 1, 0, 0, 0)
+                        } else {
+                            device.cmd_draw(cmd, place.vertices, 1, 0, 0)
                         }
                         if stores_twice {
                             device.cmd_draw(cmd, 6, 1, 0, 0);

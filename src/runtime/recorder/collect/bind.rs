@@ -226,10 +226,11 @@ impl Collector {
         let IndexBuffer { buffer: raw, offset, size: bytes, index_type } = *buffer;
         // A null buffer contains no indices, and its address must not be queried.
         let bytes = if raw == vk::Buffer::null() { 0 } else { bytes };
-        let (address, partial_end) = match raw == vk::Buffer::null() && self.ctx.table().is_none() {
-            true => (0, None),
+        let (address, partial_end) = if raw == vk::Buffer::null() && self.ctx.table().is_none() {
+            (0, None)
+        } else {
             // SAFETY: the usage and the memory are the caller's contract.
-            false => unsafe { self.index_address((raw, offset, bytes)) }?,
+            unsafe { self.index_address((raw, offset, bytes)) }?
         };
         let size = index_type.size();
         self.bound.indices = Some(BoundIndices {

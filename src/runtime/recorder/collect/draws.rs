@@ -77,9 +77,10 @@ impl Collector {
     fn input(&self, topology: PrimitiveTopology) -> Input {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let pipeline = self.bound.pipeline.as_ref();
-        let stream = match pipeline.is_some_and(Pipeline::captures_outputs) {
-            true => query(QueryKind::TransformFeedbackStream),
-            false => Address::default(),
+        let stream = if pipeline.is_some_and(Pipeline::captures_outputs) {
+            query(QueryKind::TransformFeedbackStream)
+        } else {
+            Address::default()
         };
         let (predicate, inverted) = match self.bound.predicate {
             Some(Predicate { address, inverted }) => (address, inverted),
@@ -222,9 +223,10 @@ impl Collector {
         // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, draw.buffer) };
         let draw_count = draw.draw_count;
-        match end > memory {
-            true => Err(RuntimeError::CommandsPastTheEnd { draw_count, end, memory }),
-            false => Ok(()),
+        if end > memory {
+            Err(RuntimeError::CommandsPastTheEnd { draw_count, end, memory })
+        } else {
+            Ok(())
         }
     }
 

@@ -95,9 +95,10 @@ impl Planner<'_> {
     pub(super) fn plan_geometry(&mut self) -> Result<(), RuntimeError> {
         // Under the descriptor plan, kernels disturb the application's descriptor sets.
         self.check_sets()?;
-        let [counts, entries] = match self.collected.draws.iter().all(CollectedDraw::is_known) {
-            true => self.list_entries()?,
-            false => self.assemble_entries()?,
+        let [counts, entries] = if self.collected.draws.iter().all(CollectedDraw::is_known) {
+            self.list_entries()?
+        } else {
+            self.assemble_entries()?
         };
         self.positions();
         let groups = self.plan.entry_groups.len();
@@ -283,11 +284,10 @@ impl Planner<'_> {
             let count: u64 = draws.iter().map(CollectedDraw::count).sum();
             let most =
                 entries_of((most_of(draws) + count * size).div_ceil(ENTRIES_PER_BLOCK.into()));
-            let size = match self.limits.indirect_dispatch {
-                true => Size::Indirect(counting),
-                false => {
-                    Size::DirectUpTo(fold(most.div_ceil(size), self.limits.workgroups_per_axis)?)
-                }
+            let size = if self.limits.indirect_dispatch {
+                Size::Indirect(counting)
+            } else {
+                Size::DirectUpTo(fold(most.div_ceil(size), self.limits.workgroups_per_axis)?)
             };
             let key = group.key(false, self.limits.shared_workgroups);
             self.add_group(&draws[0], key, None, counting, size, None);

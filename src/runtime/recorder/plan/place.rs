@@ -247,9 +247,10 @@ impl Planner<'_> {
             Some(each) => DrawCounts::emitted(draw.topology, count, instance_count, each, buffers),
             None => DrawCounts::new(draw.topology, count, instance_count, buffers),
         };
-        let written = match self.collected.is_captured {
-            true => counts.primitives_written,
-            false => counts.primitives_needed,
+        let written = if self.collected.is_captured {
+            counts.primitives_written
+        } else {
+            counts.primitives_needed
         };
         let written_and_needed = [written, counts.primitives_needed];
         add(&mut cursor.stream.values, written_and_needed);
@@ -397,9 +398,10 @@ impl Planner<'_> {
         if !self.is_single(draw, state) {
             return Key::ANY;
         }
-        let most = match traits.is_staged {
-            true => self.limits.shared_workgroups,
-            false => self.limits.workgroups_per_axis,
+        let most = if traits.is_staged {
+            self.limits.shared_workgroups
+        } else {
+            self.limits.workgroups_per_axis
         };
         let end = u64::from(base_vertex) + u64::from(count);
         let indexed = draw.is_indexed();

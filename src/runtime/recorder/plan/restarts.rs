@@ -32,9 +32,10 @@ struct RestartTable {
 impl RestartTables {
     /// The kernel that finds restarts, and the kernel that scans over the results of its workgroups.
     pub(super) const fn kernels(&self) -> [Kernel; 2] {
-        match self.has_patches {
-            true => [Kernel::PatchRestart, Kernel::PatchRestartScan],
-            false => [Kernel::Restart, Kernel::RestartScan],
+        if self.has_patches {
+            [Kernel::PatchRestart, Kernel::PatchRestartScan]
+        } else {
+            [Kernel::Restart, Kernel::RestartScan]
         }
     }
 

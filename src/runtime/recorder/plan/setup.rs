@@ -210,10 +210,8 @@ impl Planner<'_> {
         // The primitives that geometry shaders emit are counted later, by the place kernel.
         let has_queries =
             assembly.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
-        let draw_stride = match has_restarts {
-            true => size_of::<RestartedDraw>(),
-            false => size_of::<DrawSysvals>(),
-        };
+        let draw_stride =
+            if has_restarts { size_of::<RestartedDraw>() } else { size_of::<DrawSysvals>() };
         let most = match assembly {
             Some(_) => inputs.iter().map(CollectedDraw::count).sum(),
             None => self.most_placed_draws(),

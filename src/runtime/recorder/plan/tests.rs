@@ -224,9 +224,10 @@ fn check(plan: &Plan) {
                     Draws::Emitted { listed, batch, entries, is_counting } => {
                         listed.into_iter().for_each(|(block, count)| is_listed(block, count));
                         // If the draws are listed, the CPU writes the batch of the counting run.
-                        match listed.is_some() && is_counting {
-                            true => assert!(matches!(upload(batch.block), Upload::Batches { .. })),
-                            false => is_batch(batch),
+                        if listed.is_some() && is_counting {
+                            assert!(matches!(upload(batch.block), Upload::Batches { .. }))
+                        } else {
+                            is_batch(batch)
                         }
                         is_within(batch);
                         is_entries(entries.block);

@@ -76,9 +76,10 @@ fn check_version(bytes: &[u8]) -> Result<()> {
     struct Asset {
         version: String,
     }
-    let json = match bytes.starts_with(b"glTF") {
-        true => Glb::from_slice(bytes)?.json,
-        false => Cow::Borrowed(bytes),
+    let json = if bytes.starts_with(b"glTF") {
+        Glb::from_slice(bytes)?.json
+    } else {
+        Cow::Borrowed(bytes)
     };
     // What is no JSON, or has no version, the crate names with its place.
     match serde_json::from_slice(&json) {
