@@ -1,7 +1,7 @@
 //! Keeps the layer's state of each command buffer. Hooks for recorded commands look it up by the
 //! handle.
 
-mod recorded;
+mod state;
 mod table;
 
 use std::sync::{Arc, Once};
@@ -10,8 +10,8 @@ use ash::vk;
 use vkxfb::internal::BoundHeaps;
 use vkxfb::runtime::RuntimeError;
 
-use self::recorded::Of;
-pub(crate) use self::recorded::{Recorded, UnobservedRoute};
+use self::state::DeviceTables;
+pub(crate) use self::state::{CommandBufferState, UnobservedRoute};
 use crate::emulation::captures::{Captures, Executed};
 use crate::emulation::queries::EndedQueries;
 use crate::translate::passes::RenderPasses;
@@ -19,12 +19,12 @@ use crate::translate::{Arena, OUT_OF_MEMORY};
 use crate::withheld::{Functions, WithheldCommands};
 
 pub(crate) fn allocated(
-    device: Of<'_>,
+    device: DeviceTables<'_>,
     pool: vk::CommandPool,
     is_secondary: bool,
     handles: &[vk::CommandBuffer],
 ) {
-    table::insert(device.0, pool, handles, || Recorded::new(device, is_secondary));
+    table::insert(device.0, pool, handles, || CommandBufferState::new(device, is_secondary));
 }
 
 pub(crate) fn freed(handles: &[vk::CommandBuffer]) {
@@ -47,7 +47,7 @@ pub(crate) fn device_destroyed(device: &Arc<Functions>) {
 /// # Safety
 /// The application synchronizes access to the command buffer.
 #[inline]
-unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
+unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut CommandBufferState> {
     // SAFETY: the caller's contract; the state lives until the application frees the command
     // buffer.
     let found = (unsafe { table::find(handle).as_mut() }).and_then(Option::as_mut);
@@ -63,10 +63,13 @@ unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
 /// # Safety
 /// The application synchronizes access to the command buffer.
 #[inline]
-pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut Recorded)) {
+pub(crate) unsafe fn with(
+    handle: vk::CommandBuffer,
+    command: impl FnOnce(&mut CommandBufferState),
+) {
     // SAFETY: the caller's contract.
-    if let Some(recorded) = unsafe { find(handle) } {
-        recorded.guarded(vk::Result::ERROR_UNKNOWN, command);
+    if let Some(state) = unsafe { find(handle) } {
+        state.guarded(vk::Result::ERROR_UNKNOWN, command);
     }
 }
 
@@ -77,12 +80,12 @@ pub(crate) unsafe fn with(handle: vk::CommandBuffer, command: impl FnOnce(&mut R
 /// The contract of [`with`].
 pub(crate) unsafe fn with_arguments(
     handle: vk::CommandBuffer,
-    command: impl FnOnce(&mut Recorded, &Arena),
+    command: impl FnOnce(&mut CommandBufferState, &Arena),
 ) {
     // SAFETY: the caller's contract.
-    if let Some(recorded) = unsafe { find(handle) } {
-        recorded.guarded(OUT_OF_MEMORY, |recorded| {
-            Arena::with(|arena| command(recorded, arena));
+    if let Some(state) = unsafe { find(handle) } {
+        state.guarded(OUT_OF_MEMORY, |state| {
+            Arena::with(|arena| command(state, arena));
         });
     }
 }
@@ -98,13 +101,13 @@ pub(crate) unsafe fn with_arguments(
 pub(crate) unsafe fn observe<R>(
     handle: vk::CommandBuffer,
     observe: impl FnOnce(&mut Captures) -> R,
-    command: impl FnOnce(&mut Recorded, Option<R>),
+    command: impl FnOnce(&mut CommandBufferState, Option<R>),
 ) {
     let failure = vk::Result::ERROR_UNKNOWN;
     // SAFETY: the caller's contract.
-    if let Some(recorded) = unsafe { find(handle) } {
-        let observed = recorded.guarded(failure, |recorded| recorded.capture(observe)).flatten();
-        recorded.guarded(failure, |recorded| command(recorded, observed));
+    if let Some(state) = unsafe { find(handle) } {
+        let observed = state.guarded(failure, |state| state.capture(observe)).flatten();
+        state.guarded(failure, |state| command(state, observed));
     }
 }
 
@@ -113,7 +116,7 @@ pub(crate) unsafe fn observe<R>(
 /// # Safety
 /// The contract of [`with`].
 #[inline]
-unsafe fn find_recent<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
+unsafe fn find_recent<'a>(handle: vk::CommandBuffer) -> Option<&'a mut CommandBufferState> {
     let found = table::find_recent(handle);
     // SAFETY: the caller's contract. The state lives until the application frees the command buffer. The `Option` is
     // not `None`: it belongs to a slot (the table's memory for one command buffer) with this handle. A slot without a
@@ -208,7 +211,7 @@ pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, 
 pub(crate) unsafe fn executed(handle: vk::CommandBuffer) -> Result<Executed, RuntimeError> {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
-    found.map_or_else(|| Ok(Executed::default()), Recorded::executed)
+    found.map_or_else(|| Ok(Executed::default()), CommandBufferState::executed)
 }
 
 /// The queries of the layer that a command buffer ends. Several threads may call this at the same time.
@@ -218,7 +221,7 @@ pub(crate) unsafe fn executed(handle: vk::CommandBuffer) -> Result<Executed, Run
 pub(crate) unsafe fn ended_queries<'a>(handle: vk::CommandBuffer) -> &'a [EndedQueries] {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
-    found.map(Recorded::ended_queries).unwrap_or_default()
+    found.map(CommandBufferState::ended_queries).unwrap_or_default()
 }
 
 /// The descriptor heaps that a secondary command buffer inherits. Several threads may call this at the same time.
@@ -228,7 +231,7 @@ pub(crate) unsafe fn ended_queries<'a>(handle: vk::CommandBuffer) -> &'a [EndedQ
 pub(crate) unsafe fn inherited_heaps(handle: vk::CommandBuffer) -> BoundHeaps {
     // SAFETY: the caller's contract: other threads may read the state, and no thread writes to it.
     let found = (unsafe { table::find(handle).as_ref() }).and_then(Option::as_ref);
-    found.map(Recorded::inherited_heaps).unwrap_or_default()
+    found.map(CommandBufferState::inherited_heaps).unwrap_or_default()
 }
 
 /// Returns the event waits (`vkCmdWaitEvents`) of a secondary command buffer that is executed inside a render pass, and

@@ -10,12 +10,12 @@ use crate::advertise;
 use crate::chain;
 use crate::command_buffers::device_destroyed;
 use crate::creation::{Creation, Wishes};
+use crate::device_state::DeviceState;
 use crate::dispatch_keys::{Key, Registry};
 use crate::error::Error;
 use crate::features::check_features;
 use crate::guard::guard;
 use crate::instance::InstanceData;
-use crate::recording::Recording;
 use crate::translate::Translation;
 use crate::versions::Versions;
 
@@ -32,14 +32,14 @@ pub(crate) struct DeviceData {
     pub(crate) gives: bool,
     /// The functions and objects that hooks use. `None` if the device needs no hooks, because the layer neither
     /// emulates captures nor stores the commands of render passes there.
-    pub(crate) recording: Option<Recording>,
+    pub(crate) state: Option<DeviceState>,
 }
 
 impl DeviceData {
     /// Registers a made-up device, whose functions are those of a test.
     ///
     /// # Safety
-    /// The contract of [`Key::of`] and [`Recording::load`].
+    /// The contract of [`Key::of`] and [`DeviceState::load`].
     #[cfg(test)]
     pub(crate) unsafe fn insert(
         handle: vk::Device,
@@ -48,11 +48,10 @@ impl DeviceData {
         translation: Translation,
     ) {
         // SAFETY: the caller's contract.
-        let (key, loaded) = unsafe { (Key::of(handle), Recording::load(handle, get)) };
-        let recording = Some(Recording { translation: Some(translation), ..loaded });
+        let (key, loaded) = unsafe { (Key::of(handle), DeviceState::load(handle, get)) };
+        let state = Some(DeviceState { translation: Some(translation), ..loaded });
         let versions = Versions::new(vk::API_VERSION_1_3);
-        let data =
-            Self { get_device_proc_addr: get, destroy_device, versions, gives: true, recording };
+        let data = Self { get_device_proc_addr: get, destroy_device, versions, gives: true, state };
         if let Some(key) = key {
             DEVICES.insert(key, Arc::new(data));
         }
@@ -60,7 +59,7 @@ impl DeviceData {
 
     /// Returns the data for translating arguments. `None` if transform feedback is not emulated.
     pub(crate) fn translation(&self) -> Option<&Translation> {
-        self.recording.as_ref()?.translation.as_ref()
+        self.state.as_ref()?.translation.as_ref()
     }
 
     /// Finds the device state for a handle of a device, a queue or a command buffer. `None` if the device was not
@@ -161,13 +160,12 @@ unsafe fn create(
     };
     let records = emulated.is_some() || instance.withholds(&activity);
     // SAFETY: the layer or driver below created the device, and the function is its own.
-    let mut recording = records.then(|| unsafe { Recording::load(created, get_device_proc_addr) });
-    if let (Some(support), Some(recording), Some(creation)) = (emulated, &mut recording, &creation)
-    {
+    let mut state = records.then(|| unsafe { DeviceState::load(created, get_device_proc_addr) });
+    if let (Some(support), Some(state), Some(creation)) = (emulated, &mut state, &creation) {
         // SAFETY: the layer or driver below created the device with what the capture support requires, and the function
         // is its own.
         unsafe {
-            recording
+            state
                 .emulate(
                     &instance,
                     physical_device,
@@ -183,7 +181,7 @@ unsafe fn create(
                 })?;
         }
     }
-    match (&activity, recording.as_ref().and_then(|recording| recording.emulation.as_ref())) {
+    match (&activity, state.as_ref().and_then(|state| state.emulation.as_ref())) {
         (_, Some(emulation)) => tracing::info!(
             addresses = emulation.context().has_addresses(),
             largest_buffer = emulation.context().max_capture_buffer(),
@@ -194,7 +192,7 @@ unsafe fn create(
     }
     let gives = support.is_some();
     let versions = instance.versions;
-    let data = DeviceData { get_device_proc_addr, destroy_device, versions, gives, recording };
+    let data = DeviceData { get_device_proc_addr, destroy_device, versions, gives, state };
     DEVICES.insert(key, Arc::new(data));
     Ok(())
 }
@@ -251,12 +249,12 @@ pub(crate) unsafe extern "system" fn destroy_device(
         match DEVICES.remove(key) {
             // SAFETY: Vulkan's contract, which is the caller's.
             Some(data) => unsafe {
-                if let Some(recording) = &data.recording {
+                if let Some(state) = &data.state {
                     // Vulkan requires that the device is idle, so its command buffers and objects
                     // are not in use.
-                    device_destroyed(&recording.functions);
-                    recording.templates.clear();
-                    if let Some(emulation) = &recording.emulation {
+                    device_destroyed(&state.functions);
+                    state.templates.clear();
+                    if let Some(emulation) = &state.emulation {
                         emulation.close();
                     }
                 }

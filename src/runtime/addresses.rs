@@ -1,12 +1,12 @@
 //! The addresses by which compute captures and kernels access buffers: device addresses, or under the descriptor plan
-//! positions in the windows of a [`Table`].
+//! positions in the windows of a [`WindowTable`].
 
 use std::fmt;
 
 use ash::vk;
 
 use super::checks::multiple_of;
-use super::descriptors::{Purpose, Table};
+use super::descriptors::{Purpose, WindowTable};
 use super::{Context, RuntimeError};
 use crate::sysval::{Address, join, split};
 
@@ -48,7 +48,7 @@ pub(super) fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
 /// [`Context::vertex_buffer_usage`]), and contains the range, rounded up to the next multiple of 4 bytes.
 pub(super) unsafe fn address(
     ctx: &Context,
-    table: &mut Table,
+    table: &mut WindowTable,
     purpose: Purpose,
     what: fmt::Arguments<'_>,
     (buffer, offset, size): BufferRange,
@@ -78,7 +78,7 @@ pub(super) unsafe fn address(
 /// [`Context::vertex_buffer_usage`]), and contains the range.
 pub(super) unsafe fn exact_address(
     ctx: &Context,
-    table: &mut Table,
+    table: &mut WindowTable,
     purpose: Purpose,
     what: fmt::Arguments<'_>,
     range: BufferRange,
@@ -96,8 +96,8 @@ pub(super) unsafe fn exact_address(
 }
 
 /// Translates an address that [`address()`] returned to the address that shaders use. Under the descriptor plan,
-/// descriptors must be [assigned](Table::assign) before.
-pub(super) fn resolve(ctx: &Context, table: &Table, address: Address) -> Address {
+/// descriptors must be [assigned](WindowTable::assign) before.
+pub(super) fn resolve(ctx: &Context, table: &WindowTable, address: Address) -> Address {
     match ctx.table() {
         Some(_) => split(table.resolve(join(address))),
         None => address,

@@ -1,6 +1,6 @@
 //! The descriptor plan: a table of the storage buffers that a recording accesses, and the descriptor sets for them.
 //!
-//! A [`Table`] assigns descriptors to windows, which are ranges of buffers. The address of a byte
+//! A [`WindowTable`] assigns descriptors to windows, which are ranges of buffers. The address of a byte
 //! in a window has the number of the window, counted from 1, in its upper 32 bits, and the offset
 //! in the window in its lower 32 bits. Within a window, address arithmetic is therefore the same as
 //! with device addresses.
@@ -15,13 +15,13 @@
 //! other buffers in the sets, synchronization validation would report accesses that do not happen, because it takes
 //! every range in a set as accessed.
 //!
-//! Windows are assigned when the draws are recorded ([`Table::assign`]), because all ranges are known only then. Until
+//! Windows are assigned when the draws are recorded ([`WindowTable::assign`]), because all ranges are known only then. Until
 //! then addresses are provisional: in place of the number of a window they contain the number of a range. Each flush
 //! assigns windows anew. If the contents of a set differ from those of the last set, it takes a new set, because a set
 //! must not be updated after it was bound.
 //!
 //! As long as there are enough descriptors, each range has its own window. If there are too few, a window also covers
-//! the bytes between several ranges; then barriers are recorded before and after the draws ([`Table::is_scarce`]).
+//! the bytes between several ranges; then barriers are recorded before and after the draws ([`WindowTable::is_scarce`]).
 //!
 //! A *span* is a range of one buffer that one window can cover. Each range belongs to a span, and ranges that do not
 //! fit into one window together belong to different spans. The ranges that are bound in a recording have at most as
@@ -88,7 +88,7 @@ pub(super) struct TableLimits {
 
 /// The buffers that a recording accesses, and the windows (ranges that descriptors cover) that are assigned to them.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct WindowTable {
     upload: Window,
     scratch: Window,
     /// The ranges that [`address`](Self::address) was called for, without duplicates.
@@ -113,7 +113,7 @@ pub(super) struct LastSets {
     sets: [Option<(vk::DescriptorSet, Bindings)>; 4],
 }
 
-/// A range that [`Table::address`] was called for.
+/// A range that [`WindowTable::address`] was called for.
 #[derive(Debug)]
 struct Reached {
     purpose: Purpose,
@@ -185,7 +185,7 @@ impl TableLimits {
     }
 }
 
-impl Table {
+impl WindowTable {
     /// Removes all ranges, spans and windows, to begin a new recording. Allocated memory is kept.
     pub(super) fn restart(&mut self) {
         let Self { mut ranges, mut numbers, mut used, .. } = std::mem::take(self);
@@ -378,7 +378,7 @@ impl LastSets {
         &mut self,
         ctx: &Context,
         limits: &TableLimits,
-        table: &Table,
+        table: &WindowTable,
         arena: &mut ArenaAccess<'_>,
         user: User,
     ) -> Result<vk::DescriptorSet, RuntimeError> {

@@ -6,7 +6,7 @@ use ash::vk;
 use super::addresses::address;
 use super::arena::{Suballocation, aligned};
 use super::checks::multiple_of_4;
-use super::descriptors::{Purpose, Table};
+use super::descriptors::{Purpose, WindowTable};
 use super::job::{Job, Placing};
 use super::parameters::{ByteCountDraw, IndirectDraw};
 use super::recorder::check_byte_count;
@@ -200,7 +200,7 @@ impl LateDraws {
         let mut arena = arena.into();
         // SAFETY: the caller's contract.
         let [counter, command] = unsafe {
-            let mut table = Table::default();
+            let mut table = WindowTable::default();
             let mut address = |what, range| address(ctx, &mut table, Purpose::State, what, range);
             let (from, at) = (draw.counter.buffer, draw.counter.offset);
             [

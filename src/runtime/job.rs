@@ -7,7 +7,7 @@ use ash::vk;
 
 use super::addresses::{BufferRange, address, resolve};
 use super::arena::{Suballocation, aligned};
-use super::descriptors::{LastSets, Purpose, Table, User};
+use super::descriptors::{LastSets, Purpose, User, WindowTable};
 use super::fold::fold;
 use super::kernels::{Dispatch, Pipelines};
 use super::{ArenaAccess, Barrier, Context, Kernels, RuntimeError};
@@ -18,7 +18,7 @@ use crate::sysval::{Address, join, split};
 /// kernel's parameters to upload memory.
 pub(super) struct Placing<'j, 'a> {
     ctx: &'j Context,
-    table: &'j Table,
+    table: &'j WindowTable,
     arena: &'j mut ArenaAccess<'a>,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Job<'a> {
     arena: ArenaAccess<'a>,
     kernels: &'a Pipelines,
     cmd: vk::CommandBuffer,
-    table: Table,
+    table: WindowTable,
 }
 
 impl<'a> Job<'a> {
@@ -66,7 +66,7 @@ impl<'a> Job<'a> {
         cmd: vk::CommandBuffer,
     ) -> Result<Self, RuntimeError> {
         let kernels = kernels.pipelines()?;
-        Ok(Self { ctx, arena, kernels, cmd, table: Table::default() })
+        Ok(Self { ctx, arena, kernels, cmd, table: WindowTable::default() })
     }
 
     /// Returns the address of a range of a buffer. It must be [resolved](Placing::resolve) before

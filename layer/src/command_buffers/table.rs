@@ -16,7 +16,7 @@ use ash::vk;
 use ash::vk::Handle;
 use rustc_hash::FxHashMap;
 
-use super::recorded::Recorded;
+use super::state::CommandBufferState;
 use crate::withheld::Functions;
 
 /// Memory for the state of one command buffer.
@@ -24,7 +24,7 @@ struct Slot {
     /// The handle of the command buffer, or 0 while the slot is free.
     handle: AtomicU64,
     /// The state. `None` while the slot is free.
-    recorded: UnsafeCell<Option<Recorded>>,
+    recorded: UnsafeCell<Option<CommandBufferState>>,
 }
 
 impl Slot {
@@ -42,7 +42,7 @@ unsafe impl Sync for Slot {}
 
 const _: () = {
     const fn can_be_sent<T: Send>() {}
-    can_be_sent::<Recorded>();
+    can_be_sent::<CommandBufferState>();
     const fn can_be_shared<T: Sync>() {}
     can_be_shared::<crate::emulation::captures::Executed>();
 };
@@ -75,7 +75,7 @@ static NONE: Slot = Slot::free();
 /// Returns a pointer to the state of a command buffer, or null if the command buffer was not
 /// allocated through the layer.
 #[inline]
-pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<CommandBufferState> {
     let found = find_recent(handle);
     if found.is_null() { search(handle) } else { found }
 }
@@ -83,7 +83,7 @@ pub(super) fn find(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 /// Like [`find`], but looks only into [`RECENT`]. So the result is also null if the command buffer was not looked up
 /// yet, or if others with its place in the table were looked up later.
 #[inline]
-pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<CommandBufferState> {
     let hash = hash(handle);
     let found = of_handle(&RECENT[hash], handle);
     if found.is_null() { of_handle(&RECENT[hash ^ 1], handle) } else { found }
@@ -91,7 +91,10 @@ pub(super) fn find_recent(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
 
 /// Returns the state of a command buffer if `recent` points to its slot, and null otherwise.
 #[inline]
-fn of_handle(recent: &AtomicPtr<Slot>, handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+fn of_handle(
+    recent: &AtomicPtr<Slot>,
+    handle: vk::CommandBuffer,
+) -> *mut Option<CommandBufferState> {
     // SAFETY: the pointer is to a slot, and the memory of slots is never freed.
     let slot = unsafe { &*recent.load(Ordering::Acquire) };
     if slot.handle.load(Ordering::Relaxed) == handle.as_raw() {
@@ -111,7 +114,7 @@ fn hash(handle: vk::CommandBuffer) -> usize {
 /// Looks up a command buffer that [`find_recent`] did not find in the table of all command buffers, and puts its slot into
 /// [`RECENT`].
 #[cold]
-fn search(handle: vk::CommandBuffer) -> *mut Option<Recorded> {
+fn search(handle: vk::CommandBuffer) -> *mut Option<CommandBufferState> {
     let (recent, before) = (&RECENT[hash(handle)], &RECENT[hash(handle) ^ 1]);
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let Some(found) = all.by_handle.get(&handle) else { return null_mut() };
@@ -125,7 +128,7 @@ pub(super) fn insert(
     device: &Arc<Functions>,
     pool: vk::CommandPool,
     handles: &[vk::CommandBuffer],
-    new: impl Fn() -> Recorded,
+    new: impl Fn() -> CommandBufferState,
 ) {
     change(|all| {
         // Removes old states with the same handles. If the layer did not see that a command buffer
@@ -156,7 +159,7 @@ pub(super) fn remove_all_of(device: &Arc<Functions>, pool: Option<vk::CommandPoo
 
 /// Calls `which`, which changes the table and returns the states that it removed. The lock is released before these
 /// states are dropped.
-fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
+fn change(which: impl FnOnce(&mut All) -> Vec<CommandBufferState>) {
     let mut all = ALL.write().unwrap_or_else(PoisonError::into_inner);
     let removed = which(&mut all);
     drop(all);
@@ -170,7 +173,7 @@ fn change(which: impl FnOnce(&mut All) -> Vec<Recorded>) {
 pub(super) unsafe fn for_each_of(
     device: &Arc<Functions>,
     pool: vk::CommandPool,
-    mut f: impl FnMut(&mut Recorded),
+    mut f: impl FnMut(&mut CommandBufferState),
 ) {
     let all = ALL.read().unwrap_or_else(PoisonError::into_inner);
     let slots: Vec<_> = all.of(device, Some(pool)).map(|(_, found)| found.slot).collect();
@@ -179,8 +182,8 @@ pub(super) unsafe fn for_each_of(
     drop(all);
     for slot in slots {
         // SAFETY: the caller's contract.
-        if let Some(recorded) = unsafe { &mut *slot.recorded.get() } {
-            f(recorded);
+        if let Some(state) = unsafe { &mut *slot.recorded.get() } {
+            f(state);
         }
     }
 }
@@ -198,7 +201,7 @@ impl All {
 
     /// Frees the slot (the memory for the state) of a command buffer, and returns the state. `None` if the command
     /// buffer is unknown.
-    fn take(&mut self, handle: vk::CommandBuffer) -> Option<Recorded> {
+    fn take(&mut self, handle: vk::CommandBuffer) -> Option<CommandBufferState> {
         let Owned { slot, .. } = self.by_handle.remove(&handle)?;
         slot.handle.store(0, Ordering::Release);
         self.free.push(slot);
@@ -221,7 +224,7 @@ mod tests {
         let handle = |number: u64| vk::CommandBuffer::from_raw((1 << 40) + 64 * number);
         let is_like_the_first = |other: &vk::CommandBuffer| hash(*other) == hash(handle(0));
         let both: Vec<_> = (0..).map(handle).filter(is_like_the_first).take(2).collect();
-        let new = || Recorded::new((&functions, &templates, None), false);
+        let new = || CommandBufferState::new((&functions, &templates, None), false);
         insert(&functions, vk::CommandPool::null(), &both, new);
         let found: Vec<_> = both.iter().map(|handle| find(*handle)).collect();
         let recent: Vec<_> = both.iter().map(|handle| find_recent(*handle)).collect();

@@ -452,7 +452,7 @@ impl Captures {
         ) -> Result<(), RuntimeError>,
     ) {
         let emulation = Arc::clone(&self.emulation);
-        let descriptors = self.state.disturbed.before().descriptors();
+        let descriptors = self.state.restorable.before().descriptors();
         let suspended = self.state.conditional_rendering;
         self.order.forget();
         // SAFETY: the caller's contract.

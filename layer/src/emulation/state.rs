@@ -25,7 +25,7 @@ pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
 /// buffer. The draw must bind all state if it is the first one in a [`Capture`](vkxfb::runtime::Capture) that has just
 /// been created or is used again.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Changed {
+pub(super) struct ChangedState {
     /// Whether the pipeline has changed, or dynamic state on which its variant (the compute pipeline that replaces it)
     /// depends.
     pub(super) variant: bool,
@@ -36,7 +36,7 @@ pub(super) struct Changed {
     pub(super) conditional_rendering: bool,
 }
 
-impl Changed {
+impl ChangedState {
     pub(super) const ALL: Self = Self {
         variant: true,
         vertex_buffers: true,
@@ -91,9 +91,9 @@ struct Push {
     bytes: Vec<u8>,
 }
 
-/// The state that is disturbed by captures, so that the layer can restore it.
+/// The state that captures disturb, so that the layer can restore it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Disturbed {
+pub(super) struct RestorableState {
     pub(super) compute_pipeline: vk::Pipeline,
     /// The compute shader object, if one is bound in place of a compute pipeline; null otherwise.
     pub(super) compute_shader: vk::ShaderEXT,
@@ -127,13 +127,13 @@ pub(super) struct Left {
     pub(super) descriptors: DescriptorState,
 }
 
-/// The state that is disturbed by captures: as it is now, and as it was when the current pass began. After captures
+/// The state that captures disturb: as it is now, and as it was when the current pass began. After captures
 /// that are recorded before the pass, the layer must restore the state from when the pass began.
 #[derive(Debug, Default)]
-pub(super) struct Tracked {
-    now: Disturbed,
+pub(super) struct RestorableStates {
+    now: RestorableState,
     /// The state when the pass began. `None` if it has not changed since then, and outside of passes.
-    before: Option<Disturbed>,
+    before: Option<RestorableState>,
     /// The sets of the graphics bind point when the pass began. `None` if captures cannot disturb them, or if they are
     /// still those of the state.
     graphics_before: Option<Sets>,
@@ -141,7 +141,7 @@ pub(super) struct Tracked {
     keeps: bool,
 }
 
-impl Tracked {
+impl RestorableStates {
     /// Notes that a pass begins whose captures will be recorded before it. `graphics` are the sets of the graphics bind
     /// point if captures may disturb them.
     pub(super) fn begin_pass(&mut self, graphics: Option<Sets>) {
@@ -157,7 +157,7 @@ impl Tracked {
     /// Returns the current state, so that it can be changed. In a pass, the first call keeps a copy of the state as it
     /// was when the pass began.
     #[inline]
-    pub(super) fn change(&mut self) -> &mut Disturbed {
+    pub(super) fn change(&mut self) -> &mut RestorableState {
         if self.keeps {
             self.keep();
         }
@@ -185,7 +185,7 @@ impl Tracked {
 
     /// Returns the state that the layer must restore after captures: the state when the pass began, or the current
     /// state if captures are not recorded before a pass.
-    pub(super) fn before(&self) -> &Disturbed {
+    pub(super) fn before(&self) -> &RestorableState {
         self.before.as_ref().unwrap_or(&self.now)
     }
 }
@@ -208,7 +208,7 @@ pub(crate) struct State {
     pub(super) refusal: Option<Arc<PipelineError>>,
     /// The sets of the graphics bind point.
     pub(super) sets: Sets,
-    pub(super) disturbed: Tracked,
+    pub(super) restorable: RestorableStates,
     /// The sequence number of the last bind or push of a set, which is the number of binds and
     /// pushes so far.
     bound_sets: u32,
@@ -226,7 +226,7 @@ pub(crate) struct State {
     /// The number of control points of a patch. 0 if no command set it.
     pub(crate) patch_control_points: u32,
     pub(super) domain_origin: DomainOrigin,
-    pub(super) changed: Changed,
+    pub(super) changed: ChangedState,
 }
 
 impl Default for State {
@@ -239,7 +239,7 @@ impl Default for State {
             is_pipeline_known: false,
             refusal: None,
             sets: Sets::default(),
-            disturbed: Tracked::default(),
+            restorable: RestorableStates::default(),
             bound_sets: 0,
             vertex_buffers: Box::default(),
             index_buffer: None,
@@ -252,7 +252,7 @@ impl Default for State {
             provoking_vertex: ProvokingVertex::First,
             patch_control_points: 0,
             domain_origin: DomainOrigin::UpperLeft,
-            changed: Changed::default(),
+            changed: ChangedState::default(),
         }
     }
 }
@@ -275,15 +275,15 @@ impl State {
     /// Forgets the state that is undefined after secondary command buffers were executed. A descriptor heap stays bound if
     /// all of these have `inherited` one of its kind.
     pub(super) fn forget(&mut self, inherited: BoundHeaps) {
-        let disturbed = self.disturbed.change();
-        let kept = disturbed.heaps.take().map(|heaps| heaps.bound.both(inherited));
+        let restorable = self.restorable.change();
+        let kept = restorable.heaps.take().map(|heaps| heaps.bound.both(inherited));
         let heaps = kept.filter(|kept| *kept != BoundHeaps::default()).map(Heaps::of);
-        *disturbed = Disturbed { heaps, ..Disturbed::default() };
-        let disturbed = std::mem::take(&mut self.disturbed);
+        *restorable = RestorableState { heaps, ..RestorableState::default() };
+        let restorable = std::mem::take(&mut self.restorable);
         let (buffers, condition) = (self.capture_buffers, self.conditional_rendering);
         self.reset();
-        (self.disturbed, self.capture_buffers, self.conditional_rendering) =
-            (disturbed, buffers, condition);
+        (self.restorable, self.capture_buffers, self.conditional_rendering) =
+            (restorable, buffers, condition);
     }
 
     /// Notes that the program binds a set.
@@ -296,15 +296,15 @@ impl State {
         dynamic_offsets: &[u32],
     ) {
         self.invalidate_heaps();
-        if self.disturbed.descriptor_buffers().bound.is_some() {
-            self.disturbed.change().descriptor_buffers.replace(bind_point, number);
+        if self.restorable.descriptor_buffers().bound.is_some() {
+            self.restorable.change().descriptor_buffers.replace(bind_point, number);
         }
         let bound = match bind_point {
             vk::PipelineBindPoint::GRAPHICS => {
                 self.changed.sets = true;
                 &mut self.sets.bound
             }
-            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.change().sets.bound,
+            vk::PipelineBindPoint::COMPUTE => &mut self.restorable.change().sets.bound,
             _ => return,
         };
         let number = number as usize;
@@ -335,7 +335,7 @@ impl State {
                 self.changed.sets = true;
                 &mut self.sets
             }
-            vk::PipelineBindPoint::COMPUTE => &mut self.disturbed.change().sets,
+            vk::PipelineBindPoint::COMPUTE => &mut self.restorable.change().sets,
             _ => return,
         };
         // When a set is bound, the descriptors that were pushed to its number before become undefined.
@@ -363,34 +363,35 @@ impl State {
     ) {
         self.invalidate_heaps();
         self.changed.constants = true;
-        self.disturbed.change().push(layout, stages, offset, bytes);
+        self.restorable.change().push(layout, stages, offset, bytes);
     }
 
     /// Notes that the program sets descriptor sets, descriptor buffers or push constants, which invalidates descriptor
     /// heaps and push data.
     #[inline]
     pub(super) fn invalidate_heaps(&mut self) {
-        if self.disturbed.heaps().is_some() {
-            self.disturbed.change().heaps = None;
+        if self.restorable.heaps().is_some() {
+            self.restorable.change().heaps = None;
         }
     }
 
     /// Returns the descriptor heaps and push data so that they can be changed. The change invalidates descriptor sets,
     /// descriptor buffers and push constants.
     pub(super) fn change_heaps(&mut self) -> &mut Heaps {
-        let disturbed = self.disturbed.change();
-        if disturbed.heaps.is_none() {
-            let Disturbed { compute_pipeline, compute_shader, .. } = *disturbed;
-            *disturbed = Disturbed { compute_pipeline, compute_shader, ..Disturbed::default() };
+        let restorable = self.restorable.change();
+        if restorable.heaps.is_none() {
+            let RestorableState { compute_pipeline, compute_shader, .. } = *restorable;
+            *restorable =
+                RestorableState { compute_pipeline, compute_shader, ..RestorableState::default() };
             self.sets = Sets::default();
         }
-        disturbed.heaps.get_or_insert_default()
+        restorable.heaps.get_or_insert_default()
     }
 
     /// Notes that a pass begins whose captures will be recorded before it.
     pub(super) fn begin_pass(&mut self, has_heaps: bool) {
-        let is_disturbed = has_heaps && self.disturbed.heaps().is_none();
-        self.disturbed.begin_pass(is_disturbed.then(|| self.sets.clone()));
+        let is_disturbed = has_heaps && self.restorable.heaps().is_none();
+        self.restorable.begin_pass(is_disturbed.then(|| self.sets.clone()));
     }
 
     /// Binds and pushes the state again that captures have disturbed. Where they are recorded before a pass, that is the
@@ -399,13 +400,13 @@ impl State {
     /// # Safety
     /// The command buffer is being recorded, outside of a render pass, and everything that is bound is valid there.
     pub(super) unsafe fn restore(&self, emulation: &Emulation, cmd: vk::CommandBuffer, left: Left) {
-        let graphics = self.disturbed.graphics_before.as_ref().unwrap_or(&self.sets);
+        let graphics = self.restorable.graphics_before.as_ref().unwrap_or(&self.sets);
         // SAFETY: the caller's contract.
-        unsafe { self.disturbed.before().restore(emulation, cmd, graphics, left) };
+        unsafe { self.restorable.before().restore(emulation, cmd, graphics, left) };
     }
 }
 
-impl Disturbed {
+impl RestorableState {
     /// Writes the bytes of the push constants that the stages before rasterization read to `constants`, in place of its
     /// contents. A byte that several stages read has a single value, because a push to a byte must name all stages that
     /// read it.
@@ -480,7 +481,7 @@ impl Sets {
     /// Binds and pushes the sets again.
     ///
     /// # Safety
-    /// The contract of [`Disturbed::restore`].
+    /// The contract of [`RestorableState::restore`].
     unsafe fn restore(
         &self,
         emulation: &Emulation,
@@ -523,7 +524,7 @@ impl Sets {
     }
 }
 
-impl Disturbed {
+impl RestorableState {
     /// Which descriptors are valid.
     pub(super) fn descriptors(&self) -> DescriptorState {
         self.heaps

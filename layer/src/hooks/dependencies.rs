@@ -6,7 +6,7 @@ use vkxfb::internal::TryPush;
 use super::entry::{hooks, with_device};
 use super::unobserved;
 use crate::chain::slice;
-use crate::command_buffers::{Recorded, ended_queries, with, with_arguments};
+use crate::command_buffers::{CommandBufferState, ended_queries, with, with_arguments};
 use crate::emulation::queries::EndedQueries;
 use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
@@ -34,8 +34,8 @@ hooks! {
 
 /// Returns whether a barrier that is recorded next is inside of a pass. The stages of the barrier are translated
 /// accordingly.
-fn pass_scope(recorded: &Recorded) -> RenderPassScope {
-    if recorded.is_inside() {
+fn pass_scope(state: &CommandBufferState) -> RenderPassScope {
+    if state.is_inside() {
         RenderPassScope::Inside
     } else {
         RenderPassScope::Outside { also_compute: Kind::PipelineBarrier.is_translated() }
@@ -52,21 +52,25 @@ fn event_scope() -> RenderPassScope {
 /// Records a wait for events. If the commands of the pass are stored until it ends, the wait is recorded twice: before
 /// the pass, because the captures are recorded there, and in the pass. The second wait does no harm, because an event
 /// stays set, and barriers in a pass do not change image layouts.
-fn wait(recorded: &mut Recorded, command: impl Fn(&mut Recorded)) {
-    recorded.before_pass(&command);
-    command(recorded);
+fn wait(state: &mut CommandBufferState, command: impl Fn(&mut CommandBufferState)) {
+    state.before_pass(&command);
+    command(state);
 }
 
 /// Records the captures that were deferred before a barrier, unless it is for captures: they stay deferred then.
 ///
 /// # Safety
 /// The command buffer is being recorded.
-unsafe fn pass_or_play(recorded: &mut Recorded, cmd: vk::CommandBuffer, is_for_captures: bool) {
+unsafe fn pass_or_play(
+    state: &mut CommandBufferState,
+    cmd: vk::CommandBuffer,
+    is_for_captures: bool,
+) {
     if is_for_captures {
-        _ = recorded.capture(|captures| captures.pass_barrier())
+        _ = state.capture(|captures| captures.pass_barrier())
     } else {
         // SAFETY: the caller's contract.
-        unsafe { recorded.play_deferred(cmd) }
+        unsafe { state.play_deferred(cmd) }
     }
 }
 
@@ -84,7 +88,7 @@ unsafe extern "system" fn pipeline_barrier(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with_arguments(command_buffer, |recorded, arena| {
+        with_arguments(command_buffer, |state, arena| {
             let given = Dependency {
                 src_stages,
                 dst_stages,
@@ -92,11 +96,11 @@ unsafe extern "system" fn pipeline_barrier(
                 buffers: slice(buffers.cast(), buffer_count),
                 images: slice(images.cast(), image_count),
             };
-            pass_or_play(recorded, command_buffer, given.is_for_captures());
-            let Some(translated) = given.translated(pass_scope(recorded), arena) else {
+            pass_or_play(state, command_buffer, given.is_for_captures());
+            let Some(translated) = given.translated(pass_scope(state), arena) else {
                 return;
             };
-            recorded.pipeline_barrier(
+            state.pipeline_barrier(
                 command_buffer,
                 translated.src_stages,
                 translated.dst_stages,
@@ -118,11 +122,11 @@ unsafe extern "system" fn pipeline_barrier2(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with_arguments(command_buffer, |recorded, arena| {
+        with_arguments(command_buffer, |state, arena| {
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
-            pass_or_play(recorded, command_buffer, barriers::is_for_captures(info));
-            if let Some(info) = barriers::dependency_info(info, pass_scope(recorded), arena) {
-                recorded.pipeline_barrier2(command_buffer, &raw const info);
+            pass_or_play(state, command_buffer, barriers::is_for_captures(info));
+            if let Some(info) = barriers::dependency_info(info, pass_scope(state), arena) {
+                state.pipeline_barrier2(command_buffer, &raw const info);
             }
         });
     }
@@ -143,7 +147,7 @@ unsafe extern "system" fn wait_events(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with_arguments(command_buffer, |recorded, arena| {
+        with_arguments(command_buffer, |state, arena| {
             let given = Dependency {
                 src_stages,
                 dst_stages,
@@ -152,8 +156,8 @@ unsafe extern "system" fn wait_events(
                 images: slice(images.cast(), image_count),
             };
             let Some(translated) = given.translated(event_scope(), arena) else { return };
-            wait(recorded, |recorded| {
-                recorded.wait_events(
+            wait(state, |state| {
+                state.wait_events(
                     command_buffer,
                     event_count,
                     events,
@@ -179,15 +183,15 @@ unsafe extern "system" fn wait_events2(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with_arguments(command_buffer, |recorded, arena| {
+        with_arguments(command_buffer, |state, arena| {
             let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
             let infos = arena.map(infos, |info| {
                 // Barriers are dropped only inside of passes, so the result is never `None` for
                 // events.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
-            wait(recorded, |recorded| {
-                recorded.wait_events2(command_buffer, event_count, events, infos.as_ptr());
+            wait(state, |state| {
+                state.wait_events2(command_buffer, event_count, events, infos.as_ptr());
             });
         });
     }
@@ -200,7 +204,7 @@ unsafe extern "system" fn set_event2(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
+        with(command_buffer, |state| state.play_deferred(command_buffer));
         with_device("vkCmdSetEvent2", (), command_buffer, |device| {
             let next = device.next.set_event2?;
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
@@ -223,7 +227,7 @@ unsafe extern "system" fn set_event(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
+        with(command_buffer, |state| state.play_deferred(command_buffer));
         with_device("vkCmdSetEvent", (), command_buffer, |device| {
             device.next.set_event?(command_buffer, event, event_stages(stages));
             Some(())
@@ -238,7 +242,7 @@ unsafe extern "system" fn reset_event(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
+        with(command_buffer, |state| state.play_deferred(command_buffer));
         with_device("vkCmdResetEvent", (), command_buffer, |device| {
             device.next.reset_event?(command_buffer, event, event_stages(stages));
             Some(())
@@ -258,7 +262,7 @@ unsafe extern "system" fn reset_event2(
     let stages = outside_stages(stages, Side::Source, Kind::Event.is_translated());
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
+        with(command_buffer, |state| state.play_deferred(command_buffer));
         with_device("vkCmdResetEvent2", (), command_buffer, |device| {
             device.next.reset_event2?(command_buffer, event, stages);
             Some(())

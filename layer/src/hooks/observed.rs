@@ -10,8 +10,8 @@ use vkxfb::runtime::{
 use super::entry::hooks;
 use crate::chain::slice;
 use crate::command_buffers::{
-    Recorded, UnobservedRoute, executed, inherited_heaps, observe, track, unobserved_route, waits,
-    with,
+    CommandBufferState, UnobservedRoute, executed, inherited_heaps, observe, track,
+    unobserved_route, waits, with,
 };
 
 use crate::device::DeviceData;
@@ -62,8 +62,8 @@ macro_rules! to_the_driver {
         ) {
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
-                with($command_buffer, |recorded| {
-                    recorded.$name($command_buffer, $($parameter),*);
+                with($command_buffer, |state| {
+                    state.$name($command_buffer, $($parameter),*);
                 });
             }
         }
@@ -99,11 +99,11 @@ macro_rules! observed {
                             let $cmd = command_buffer;
                             Outcome::forward($body)
                         },
-                        |recorded, forward| match forward {
+                        |state, forward| match forward {
                             None | Some(Forward::Yes) => {
-                                recorded.$name(command_buffer, $($parameter),*);
+                                state.$name(command_buffer, $($parameter),*);
                             }
-                            Some(other) => instead(recorded, command_buffer, other),
+                            Some(other) => instead(state, command_buffer, other),
                         },
                     );
                 }
@@ -121,21 +121,21 @@ macro_rules! observed {
 ///
 /// # Safety
 /// The contract of the command.
-unsafe fn instead(recorded: &mut Recorded, cmd: vk::CommandBuffer, other: Forward) {
+unsafe fn instead(state: &mut CommandBufferState, cmd: vk::CommandBuffer, other: Forward) {
     // SAFETY: the caller's contract.
     unsafe {
         match other {
             // The command may have begun or ended a capture. This changes whether later commands go to the driver
             // directly.
-            Forward::Yes | Forward::No => recorded.update_destination(),
+            Forward::Yes | Forward::No => state.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;
-                recorded.draw_indirect(cmd, buffer, offset, 1, stride);
+                state.draw_indirect(cmd, buffer, offset, 1, stride);
             }
             Forward::BeginQuery(pool, query, flags) => {
-                recorded.begin_query(cmd, pool, query, flags);
+                state.begin_query(cmd, pool, query, flags);
             }
-            Forward::EndQuery(pool, query) => recorded.end_query(cmd, pool, query),
+            Forward::EndQuery(pool, query) => state.end_query(cmd, pool, query),
         }
     }
 }
@@ -519,7 +519,7 @@ unsafe extern "system" fn execute_commands(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(command_buffer, |recorded| recorded.play_deferred(command_buffer));
+        with(command_buffer, |state| state.play_deferred(command_buffer));
         observe(
             command_buffer,
             |captures| {
@@ -530,13 +530,13 @@ unsafe extern "system" fn execute_commands(
                 let inherited = secondaries.map(|secondary| inherited_heaps(*secondary));
                 captures.forget_state(inherited.reduce(BoundHeaps::both).unwrap_or_default());
             },
-            |recorded, _| {
+            |state, _| {
                 for secondary in slice(secondaries, count) {
                     if let Some(waits) = waits(*secondary) {
-                        recorded.repeat_waits(command_buffer, waits);
+                        state.repeat_waits(command_buffer, waits);
                     }
                 }
-                recorded.execute_commands(command_buffer, count, secondaries);
+                state.execute_commands(command_buffer, count, secondaries);
             },
         );
     }

@@ -30,9 +30,9 @@ unsafe extern "system" fn reset_query_pool(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(command_buffer, |recorded| {
-            recorded.play_deferred(command_buffer);
-            recorded.capture(|c| c.reset_query_pool(command_buffer, pool, first, count));
+        with(command_buffer, |state| {
+            state.play_deferred(command_buffer);
+            state.capture(|c| c.reset_query_pool(command_buffer, pool, first, count));
         });
     }
 }
@@ -51,9 +51,9 @@ unsafe extern "system" fn copy_query_pool_results(
     let target = ResultTarget { buffer, offset, stride };
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        with(command_buffer, |recorded| {
-            recorded.play_deferred(command_buffer);
-            recorded.capture(|captures| {
+        with(command_buffer, |state| {
+            state.play_deferred(command_buffer);
+            state.capture(|captures| {
                 let range = [first, count];
                 captures.copy_query_pool_results(command_buffer, pool, range, target, flags);
             });

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_void};
 
-use crate::command_buffers::{Recorded, UnobservedRoute, unobserved_route, with};
+use crate::command_buffers::{CommandBufferState, UnobservedRoute, unobserved_route, with};
 use crate::registry::vk;
 use crate::withheld::{Commands, commands, commands_by_hand, functions};
 
@@ -45,7 +45,7 @@ macro_rules! unobserved {
     ($($way:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
-        impl Recorded {
+        impl CommandBufferState {
             /// Stores the command until the pass ends, or calls the driver's function.
             ///
             /// # Safety
@@ -84,8 +84,8 @@ macro_rules! unobserved {
                 // SAFETY: Vulkan requires that the application's arguments are valid, and that it
                 // synchronizes access to the command buffer.
                 unsafe {
-                    with(command_buffer, |recorded| {
-                        recorded.$name(command_buffer, $($parameter),*);
+                    with(command_buffer, |state| {
+                        state.$name(command_buffer, $($parameter),*);
                     });
                 }
             }

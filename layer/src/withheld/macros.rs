@@ -4,7 +4,7 @@
 //! Each row of a table is a command with its parameters:
 //! `way name Type (parameter: type, parameter: type => copy(count),);`. `Type` is the structure
 //! that stores the arguments. `copy` is the method of `Memory` that copies what a pointer points to.
-//! `way` is the method of `Recorded` that records the command: `begin_pass`, `end_pass`, `set_state`
+//! `way` is the method of `CommandBufferState` that records the command: `begin_pass`, `end_pass`, `set_state`
 //! for commands that only set state for later commands, `synchronize` for barriers, or `record` for
 //! all others.
 

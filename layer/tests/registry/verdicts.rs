@@ -90,7 +90,7 @@ pub const VERDICTS: &[(&str, &[&str])] = &[
         &["vkCmdCopyQueryPoolResults", "vkCmdResetQueryPool"],
     ),
     (
-        "it ends a pass, with which `Recorded::end_pass` records captures",
+        "it ends a pass, with which `CommandBufferState::end_pass` records captures",
         &[
             "vkCmdEndRenderPass",
             "vkCmdEndRenderPass2",

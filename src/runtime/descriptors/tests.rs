@@ -1,4 +1,4 @@
-//! Tests of [`Table`], which assigns descriptors to buffers, without a device.
+//! Tests of [`WindowTable`], which assigns descriptors to buffers, without a device.
 
 use ash::vk::Handle;
 
@@ -19,8 +19,8 @@ fn window(number: u64, start: u64, end: u64) -> Window {
     Window { buffer: buffer(number), start, end }
 }
 
-fn table() -> Table {
-    let mut table = Table::default();
+fn table() -> WindowTable {
+    let mut table = WindowTable::default();
     table.restart();
     table.set_arena(window(1, 0, 32), window(2, 0, 16));
     table
@@ -34,7 +34,7 @@ fn a_quarter_is_written() {
 }
 
 /// Assigns windows to the ranges of all `addresses` at once, and returns the resolved addresses.
-fn assigned(table: &mut Table, addresses: &[u64]) -> Vec<u64> {
+fn assigned(table: &mut WindowTable, addresses: &[u64]) -> Vec<u64> {
     table.assign(&limits(), addresses.iter().copied());
     addresses.iter().map(|address| table.resolve(*address)).collect()
 }

@@ -34,7 +34,7 @@ impl Captures {
                 self.forget_pipeline();
             }
             vk::PipelineBindPoint::COMPUTE => {
-                let changed = self.state.disturbed.change();
+                let changed = self.state.restorable.change();
                 (changed.compute_pipeline, changed.compute_shader) =
                     (pipeline, vk::ShaderEXT::null());
             }
@@ -52,7 +52,7 @@ impl Captures {
         let mut of_graphics = false;
         for (stage, shader) in stages.iter().zip(shaders) {
             if *stage == vk::ShaderStageFlags::COMPUTE {
-                let changed = self.state.disturbed.change();
+                let changed = self.state.restorable.change();
                 (changed.compute_pipeline, changed.compute_shader) = (vk::Pipeline::null(), shader);
             } else {
                 self.state.shaders.bind(*stage, shader);
@@ -125,7 +125,7 @@ impl Captures {
         // SAFETY: the caller's contract.
         let buffers = unsafe { descriptor_buffers::bound_buffers(infos) };
         self.state.invalidate_heaps();
-        self.state.disturbed.change().descriptor_buffers.bind(buffers);
+        self.state.restorable.change().descriptor_buffers.bind(buffers);
         self.state.changed.sets = true;
     }
 
@@ -167,7 +167,7 @@ impl Captures {
         set: BufferSet,
     ) {
         self.state.invalidate_heaps();
-        self.state.disturbed.change().descriptor_buffers.set(point, layout, number, set);
+        self.state.restorable.change().descriptor_buffers.set(point, layout, number, set);
         self.state.changed.sets = true;
     }
 

@@ -16,7 +16,7 @@ use vkxfb::vertex_input::VertexFormat;
 use super::passes::Pass;
 use super::{Captures, Forward, Hoisted, ReadFrom, SharedCapture, lock};
 use crate::emulation::pipelines::{Pipeline, PipelineError};
-use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Changed};
+use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, ChangedState};
 
 /// The size in bytes of a buffer for the arguments of indirect draws. [`COMMAND`] is the size in
 /// bytes of the arguments of one draw.
@@ -169,7 +169,7 @@ impl Captures {
         let drawn = self.drawn();
         self.lose(A_CAPTURE, drawn, error);
         // Some of what has changed is not bound in the capture, which the next one may join.
-        (self.state.changed, self.variant) = (Changed::ALL, None);
+        (self.state.changed, self.variant) = (ChangedState::ALL, None);
         if let Some(active) = &mut self.active {
             active.is_lost = true;
             if let Some(capture) = &active.capture {
@@ -199,7 +199,7 @@ impl Captures {
         }
         // SAFETY: the caller's contract.
         if !unsafe { self.join_last() }? {
-            self.state.changed = Changed::ALL;
+            self.state.changed = ChangedState::ALL;
             let vertex_buffers = self.vertex_buffers();
             let capture = self.spare_capture()?;
             let drawn = self.drawn();
@@ -554,7 +554,7 @@ impl Captures {
                     tracing::error!("a draw is not counted: {error}");
                 }
                 // Some of what has changed is not bound yet, and the next draw of the capture may be possible.
-                (self.state.changed, self.variant) = (Changed::ALL, None);
+                (self.state.changed, self.variant) = (ChangedState::ALL, None);
             }
         }
         if self.discards() { Forward::No } else { Forward::Yes }
@@ -602,7 +602,7 @@ impl Captures {
             (changed.variant || changed.vertex_buffers).then(|| self.vertex_buffers());
         let index_buffer = self.index_buffer().filter(|_| changed.index_buffer);
         let place = pipeline.descriptors();
-        let buffers = self.state.disturbed.descriptor_buffers();
+        let buffers = self.state.restorable.descriptor_buffers();
         let active = self.active.as_mut();
         if active.is_some_and(|active| !active.read_from.add(place, buffers.bound.as_ref())) {
             return Err(PipelineError::DescriptorBuffers);
@@ -631,7 +631,7 @@ impl Captures {
             if let Some(buffer) = &index_buffer {
                 bind_index_buffer(&mut recorder, buffer)?;
             }
-            let heaps = state.disturbed.heaps();
+            let heaps = state.restorable.heaps();
             if matches!(place, DescriptorPlace::Heaps(_)) {
                 if changed.sets || changed.variant {
                     let bound = heaps.map(|heaps| heaps.bound).unwrap_or_default();
@@ -644,7 +644,7 @@ impl Captures {
                 // layout that is not compatible.
                 for number in variant.used_sets() {
                     if *place == DescriptorPlace::Buffers {
-                        let set = state.disturbed.descriptor_buffers().graphics_set(*number);
+                        let set = state.restorable.descriptor_buffers().graphics_set(*number);
                         let set = set.ok_or(PipelineError::NoSet(*number))?;
                         recorder.bind_buffer_set(*number, set)?;
                         continue;
@@ -661,7 +661,7 @@ impl Captures {
             if let (true, Some(heaps)) = (changed.constants, heaps) {
                 recorder.push_data(0, heaps.data())?;
             } else if changed.constants {
-                state.disturbed.captured_constants(&mut self.constants);
+                state.restorable.captured_constants(&mut self.constants);
                 if !self.constants.is_empty() {
                     recorder.push_constants(0, &self.constants)?;
                 }
@@ -704,7 +704,7 @@ impl Captures {
             if let Some(active) = &mut self.active {
                 active.capture = Some(capture);
             }
-            self.state.changed = Changed::ALL;
+            self.state.changed = ChangedState::ALL;
             // SAFETY: the caller's contract.
             unsafe { self.count() }?;
         }

@@ -218,7 +218,7 @@ impl Captures {
             unsafe { self.play(cmd, &mut pass) };
             let settles = pass.follows_deferred.take() == Some(Placement::AfterPass);
             if settles {
-                self.state.disturbed.end_pass();
+                self.state.restorable.end_pass();
                 pass.placement = Placement::AfterPass;
             }
             self.pass = Some(pass);
@@ -260,7 +260,7 @@ impl Captures {
         }
         let settled = late_draws.is_some();
         if settled {
-            self.state.disturbed.end_pass();
+            self.state.restorable.end_pass();
             (pass.placement, pass.late_draws) = (Placement::AfterPass, late_draws);
         }
         self.pass = Some(pass);
@@ -291,7 +291,7 @@ impl Captures {
             // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
         }
-        self.state.disturbed.end_pass();
+        self.state.restorable.end_pass();
         self.pass = Some(pass);
         is_dropped
     }
@@ -437,7 +437,7 @@ impl Captures {
                 emulation.end_conditional_rendering(cmd);
             }
             pass.barriers.before.record(Kind::BeforeCaptures, emulation.pipeline_barrier(), cmd);
-            self.descriptors = self.state.disturbed.before().descriptors();
+            self.descriptors = self.state.restorable.before().descriptors();
             work(self);
             let are_buffers_rebound = self.rebound.take().is_some();
             let left = Left { are_buffers_rebound, descriptors: self.descriptors };
@@ -459,7 +459,7 @@ impl Captures {
         item: &Hoisted,
     ) -> Result<u32, RuntimeError> {
         if let Hoisted::Capture(_, ReadFrom::Buffers(buffers)) = item {
-            let before = &self.state.disturbed.before().descriptor_buffers;
+            let before = &self.state.restorable.before().descriptor_buffers;
             let are_invalid = self.descriptors != DescriptorState::Sets;
             if are_invalid || self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
                 // SAFETY: the caller's contract.

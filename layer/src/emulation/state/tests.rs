@@ -11,8 +11,8 @@ fn push(state: &mut State, stages: vk::ShaderStageFlags, offset: u32, bytes: &[u
 }
 
 /// Returns the pushes that are kept, as offsets and bytes.
-fn pushes(disturbed: &Disturbed) -> Vec<(u32, &[u8])> {
-    disturbed.pushes.iter().map(|push| (push.offset, &push.bytes[..])).collect()
+fn pushes(restorable: &RestorableState) -> Vec<(u32, &[u8])> {
+    restorable.pushes.iter().map(|push| (push.offset, &push.bytes[..])).collect()
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn a_range_that_is_pushed_again_keeps_its_place() {
     push(&mut state, VERTEX, 0, &[1; 4]);
     push(&mut state, FRAGMENT, 4, &[2; 4]);
     push(&mut state, VERTEX, 0, &[3; 4]);
-    assert_eq!(pushes(&state.disturbed.now), [(0, &[3; 4][..]), (4, &[2; 4][..])]);
+    assert_eq!(pushes(&state.restorable.now), [(0, &[3; 4][..]), (4, &[2; 4][..])]);
     assert!(state.changed.constants);
 }
 
@@ -32,13 +32,13 @@ fn ranges_that_overlap_keep_their_order() {
     push(&mut state, VERTEX, 4, &[2; 8]);
     // The range is that of the first push, but what it writes must win over the second.
     push(&mut state, VERTEX, 0, &[3; 8]);
-    assert_eq!(pushes(&state.disturbed.now), [(4, &[2; 8][..]), (0, &[3; 8][..])]);
+    assert_eq!(pushes(&state.restorable.now), [(4, &[2; 8][..]), (0, &[3; 8][..])]);
     let mut constants = vec![9; 20];
-    state.disturbed.captured_constants(&mut constants);
+    state.restorable.captured_constants(&mut constants);
     assert_eq!(constants, [3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 2]);
     // Those that a push overwrites completely are forgotten.
     push(&mut state, VERTEX, 0, &[4; 12]);
-    assert_eq!(pushes(&state.disturbed.now), [(0, &[4; 12][..])]);
+    assert_eq!(pushes(&state.restorable.now), [(0, &[4; 12][..])]);
 }
 
 #[test]
@@ -46,16 +46,16 @@ fn captures_before_a_pass_restore_what_it_began_with() {
     let mut state = State::default();
     push(&mut state, VERTEX, 0, &[1]);
     for value in [2, 5] {
-        state.disturbed.begin_pass(None);
-        let began = state.disturbed.before().pushes[0].bytes[0];
+        state.restorable.begin_pass(None);
+        let began = state.restorable.before().pushes[0].bytes[0];
         for value in [value, value + 1, value + 2] {
             push(&mut state, VERTEX, 0, &[value]);
-            assert_eq!(pushes(state.disturbed.before()), [(0, &[began][..])]);
+            assert_eq!(pushes(state.restorable.before()), [(0, &[began][..])]);
         }
-        state.disturbed.end_pass();
-        assert_eq!(pushes(state.disturbed.before()), [(0, &[value + 2][..])]);
+        state.restorable.end_pass();
+        assert_eq!(pushes(state.restorable.before()), [(0, &[value + 2][..])]);
         push(&mut state, VERTEX, 0, &[value + 2]);
-        assert!(state.disturbed.before.is_none());
+        assert!(state.restorable.before.is_none());
     }
 }
 
@@ -73,7 +73,7 @@ fn what_secondary_command_buffers_leave_is_forgotten() {
     push(&mut state, VERTEX, 0, &[1]);
     state.forget(BoundHeaps::default());
     assert!(state.vertex_buffers.iter().all(|bound| bound.buffer.is_null()));
-    assert_eq!((state.vertex_buffers.len(), pushes(state.disturbed.before()).len()), (3, 0));
+    assert_eq!((state.vertex_buffers.len(), pushes(state.restorable.before()).len()), (3, 0));
     assert!(state.capture_buffers[1].is_some() && state.conditional_rendering.is_some());
     state.reset();
     assert!(state.capture_buffers[1].is_none() && state.conditional_rendering.is_none());
@@ -92,12 +92,12 @@ fn heaps_and_sets_invalidate_each_other() {
     let (none, set) = (vk::PipelineLayout::null(), vk::DescriptorSet::null());
     state.bind_set(vk::PipelineBindPoint::GRAPHICS, none, 0, set, &[]);
     push(&mut state, VERTEX, 0, &[1]);
-    assert_eq!(state.disturbed.before().descriptors(), DescriptorState::Sets);
+    assert_eq!(state.restorable.before().descriptors(), DescriptorState::Sets);
     state.change_heaps().bound = both;
-    assert_eq!(state.disturbed.before().descriptors(), DescriptorState::Heaps(both));
-    assert_eq!((state.sets.bound.len(), pushes(state.disturbed.before()).len()), (0, 0));
+    assert_eq!(state.restorable.before().descriptors(), DescriptorState::Heaps(both));
+    assert_eq!((state.sets.bound.len(), pushes(state.restorable.before()).len()), (0, 0));
     push(&mut state, VERTEX, 0, &[1]);
-    assert_eq!(state.disturbed.before().descriptors(), DescriptorState::Sets);
+    assert_eq!(state.restorable.before().descriptors(), DescriptorState::Sets);
 }
 
 /// After secondary command buffers, a heap is bound of the kind that all of them inherit.
@@ -115,6 +115,6 @@ fn inherited_heaps_stay_bound() {
         let mut state = State::default();
         state.change_heaps().bound = bound;
         state.forget(inherited);
-        assert_eq!(state.disturbed.before().descriptors(), left);
+        assert_eq!(state.restorable.before().descriptors(), left);
     }
 }

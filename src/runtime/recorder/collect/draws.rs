@@ -1,7 +1,7 @@
 //! Collects draws, each with its state and with the queries that are active.
 
 use super::values::invocations_per_item;
-use super::{ActiveQuery, CollectedDraw, Collector, Predicate, State, Traits};
+use super::{ActiveQuery, CollectedDraw, Collector, Predicate, State, StateProperties};
 use crate::counts::BoundBuffer;
 use crate::runtime::addresses::memory_of;
 use crate::runtime::descriptors::Purpose;
@@ -30,23 +30,23 @@ impl Collector {
             sets: self.bindings.sets.current(),
             heaps: self.bindings.heaps.len(),
             capture: self.collected.ended.len(),
-            traits: Traits::default(),
+            properties: StateProperties::default(),
         };
         let last = self.collected.states.last();
-        // `traits` follows from the other members, so only these are compared.
-        if last.is_none_or(|last| State { traits: last.traits, ..state } != *last) {
-            let traits = self.traits();
-            self.collected.states.try_push(State { traits, ..state })?;
+        // `properties` follows from the other members, so only these are compared.
+        if last.is_none_or(|last| State { properties: last.properties, ..state } != *last) {
+            let properties = self.properties();
+            self.collected.states.try_push(State { properties, ..state })?;
         }
         Ok(self.collected.states.len() - 1)
     }
 
-    fn traits(&self) -> Traits {
-        let Some(pipeline) = &self.bound.pipeline else { return Traits::default() };
+    fn properties(&self) -> StateProperties {
+        let Some(pipeline) = &self.bound.pipeline else { return StateProperties::default() };
         let attributes = self.bindings.attributes.last().copied().unwrap_or_default();
         let sets = &self.bindings.sets;
         let is_unbound = |set: &u32| !sets.is_set_bound(sets.current(), *set);
-        Traits {
+        StateProperties {
             sizes: Some(pipeline.workgroup_sizes()),
             is_counted: pipeline.captures_outputs(),
             is_staged: pipeline.is_staged(),
@@ -248,10 +248,10 @@ impl Collector {
             state,
             invocations: most_invocations(topology, &input, buffers),
         };
-        if self.collected.traits_of(&draw).geometry.is_some() {
+        if self.collected.properties_of(&draw).geometry.is_some() {
             draw.check_assembled()?;
         } else if draw.is_known() || !self.ctx.has_indirect_dispatch() {
-            let size = self.collected.traits_of(&draw).workgroup_size(&draw.any_key());
+            let size = self.collected.properties_of(&draw).workgroup_size(&draw.any_key());
             let invocations = draw.most_workgroups(size) * u64::from(size);
             dispatch_size(invocations, size, self.ctx.max_workgroups_per_axis())?;
         }

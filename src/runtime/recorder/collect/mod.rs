@@ -20,14 +20,14 @@ use self::queries::{ActiveQuery, QueryName};
 pub(super) use self::snapshots::{Constants, RecordedSets, SetNumbers};
 pub(super) use self::values::{
     Attributes, Bindings, Collected, CollectedDraw, EndedCapture, Part, Position, Ranges, State,
-    Target, Targets, Traits, invocations_per_item,
+    StateProperties, Target, Targets, invocations_per_item,
 };
 use super::checks::{check_capture_buffers, check_counters, check_distinct};
 use super::{CaptureDesc, Captured};
 use crate::capture::{Layout, MAX_STREAMS, MAX_XFB_BUFFERS};
 use crate::counts::BoundBuffer;
 use crate::lower::Backend;
-use crate::runtime::descriptors::{Purpose, Table};
+use crate::runtime::descriptors::{Purpose, WindowTable};
 use crate::runtime::host_memory::TryPush;
 use crate::runtime::parameters::{Arguments, CounterBuffer, VertexBuffer};
 use crate::runtime::{Context, Pipeline, QueryKind, QueryPool, RuntimeError, pulling};
@@ -60,7 +60,7 @@ pub(super) struct Collector {
     pub(super) bindings: Bindings,
     /// The buffers that draws access, from which the descriptors are written under the descriptor plan. Unused on a
     /// device with addresses.
-    pub(super) table: Table,
+    pub(super) table: WindowTable,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
     pub(super) end_counters: [Address; MAX_XFB_BUFFERS],
     bound: Bound,
@@ -365,7 +365,7 @@ impl Collector {
             ctx: ctx.clone(),
             collected: Collected { stream, ..Collected::default() },
             bindings: Bindings::default(),
-            table: Table::default(),
+            table: WindowTable::default(),
             end_counters: Default::default(),
             bound: Bound::default(),
             descriptors: Vec::new(),

@@ -148,12 +148,12 @@ pub(in super::super) struct State {
     /// The index in [`Collected::ended`] of the capture of the draws with this state, or the length of that list for
     /// the current capture.
     pub(in super::super) capture: usize,
-    pub(in super::super) traits: Traits,
+    pub(in super::super) properties: StateProperties,
 }
 
 /// The properties of a state on which a plan depends. They follow from the other members of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in super::super) struct Traits {
+pub(in super::super) struct StateProperties {
     /// The workgroup sizes of the pipeline, or `None` if draws are only counted.
     pub(in super::super) sizes: Option<WorkgroupSizes>,
     /// Whether the shader captures any output. If it captures none, it writes no primitives, so [transform feedback
@@ -285,7 +285,7 @@ impl Collected {
     pub(in super::super) fn knows_draws(&self) -> bool {
         let first = self.ended.last().map_or(0, |capture| capture.end);
         let mut draws = self.draws.iter().skip(first);
-        draws.all(|draw| draw.is_known() && self.traits_of(draw).geometry.is_none())
+        draws.all(|draw| draw.is_known() && self.properties_of(draw).geometry.is_none())
     }
 
     /// The capture buffers to which draws with this state are captured.
@@ -356,8 +356,8 @@ impl Collected {
         self.bound_targets().next().is_some()
     }
 
-    pub(in super::super) fn traits_of(&self, draw: &CollectedDraw) -> Traits {
-        self.states.get(draw.state).map_or_else(Traits::default, |state| state.traits)
+    pub(in super::super) fn properties_of(&self, draw: &CollectedDraw) -> StateProperties {
+        self.states.get(draw.state).map_or_else(StateProperties::default, |state| state.properties)
     }
 
     /// Whether a dispatch of listed draws may contain draws with either of these states: the same Vulkan pipeline
@@ -368,14 +368,14 @@ impl Collected {
         one.zip(other).is_some_and(|(one, other)| {
             one.pipeline == other.pipeline
                 && (one.sets, one.heaps) == (other.sets, other.heaps)
-                && (!one.traits.maps_push_data || one.constants == other.constants)
+                && (!one.properties.maps_push_data || one.constants == other.constants)
         })
     }
 
     /// Whether the draws have geometry or tessellation shaders. Either all draws of a [part](Self::parts) have them, or
     /// none has.
     pub(in super::super) fn has_geometry(&self) -> bool {
-        self.draws.first().is_some_and(|draw| self.traits_of(draw).geometry.is_some())
+        self.draws.first().is_some_and(|draw| self.properties_of(draw).geometry.is_some())
     }
 
     /// Returns the indices of the states with which shaders have to run, in ascending order.
@@ -383,7 +383,7 @@ impl Collected {
         let captures = self.has_targets() || !self.ended.is_empty();
         let is_used = move |draw: &&CollectedDraw| {
             // To count the primitives that a geometry shader emits, the shader must run.
-            captures || self.traits_of(draw).geometry.is_some()
+            captures || self.properties_of(draw).geometry.is_some()
         };
         let mut last = None;
         let numbers = self.draws.iter().filter(is_used).map(|draw| draw.state);
@@ -396,7 +396,7 @@ impl Collected {
     /// and all draws are planned together.
     pub(in super::super) fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
-        let has_geometry = self.states.iter().any(|state| state.traits.geometry.is_some());
+        let has_geometry = self.states.iter().any(|state| state.properties.geometry.is_some());
         if self.ended.is_empty() && !has_geometry {
             return parts;
         }
@@ -407,7 +407,7 @@ impl Collected {
             parts.push(Part { capture, draws: first..first });
             let (mut last, mut count) = (None, 0);
             for (number, draw) in self.draws.iter().enumerate().take(end).skip(first) {
-                let kind = self.traits_of(draw).geometry.is_some();
+                let kind = self.properties_of(draw).geometry.is_some();
                 let joins = |part: &&mut Part| {
                     let fits = part.draws.len() < MAX_ASSEMBLED_COMMANDS
                         && count + draw.count() <= MAX_ASSEMBLED_DRAWS;
@@ -445,7 +445,7 @@ impl Collected {
     /// none.
     pub(in super::super) fn unbound_set(&self) -> Option<u32> {
         let mut states = self.used_states().filter_map(|number| self.states.get(number));
-        states.find_map(|state| state.traits.unbound_set)
+        states.find_map(|state| state.properties.unbound_set)
     }
 }
 
@@ -516,7 +516,7 @@ impl Position {
     }
 }
 
-impl Traits {
+impl StateProperties {
     /// Returns the number of primitives that a geometry shader emits for each input primitive, and the number of
     /// vertices of each emitted primitive. Returns `None` without a geometry shader, or if the number of primitives
     /// varies, so that they must be counted.

@@ -33,7 +33,7 @@ impl Planner<'_> {
     /// Otherwise returns `None`.
     pub(super) fn fusible(&self) -> Option<Fusible> {
         let [draw] = self.collected.draws[..] else { return None };
-        let size = self.collected.traits_of(&draw).workgroup_size(&Key::of(Source::Fused));
+        let size = self.collected.properties_of(&draw).workgroup_size(&Key::of(Source::Fused));
         let workgroups = draw.invocations.div_ceil(size.into());
         // A workgroup must not overwrite a counter that another workgroup has yet to read. Two counters may share
         // memory even if their addresses differ.

@@ -85,7 +85,7 @@ impl Planner<'_> {
     /// counting run is needed.
     pub(super) fn emits_always(&self) -> bool {
         let mut draws = self.collected.draws.iter();
-        draws.all(|draw| self.collected.traits_of(draw).emission().is_some())
+        draws.all(|draw| self.collected.properties_of(draw).emission().is_some())
     }
 
     /// Plans the counting run, the kernels that compute where each entry's records are written, and the storing run.
@@ -204,9 +204,9 @@ impl Planner<'_> {
             let others = draws[first + 1..].iter().take(MAX_LISTED_DRAWS - 1).take_while(joins);
             let range = first..first + 1 + others.count();
             first = range.end;
-            let traits = self.collected.traits_of(head);
+            let properties = self.collected.properties_of(head);
             let source = if range.len() > 1 { Source::Listed } else { Source::General };
-            let size = traits.workgroup_size(&Key::of(source));
+            let size = properties.workgroup_size(&Key::of(source));
             let mut workgroups = 0;
             for Placed { draw, .. } in &mut self.plan.placed[range.clone()] {
                 draw.output_count = length;
@@ -306,7 +306,7 @@ impl Planner<'_> {
         size: Size,
         blocks: Option<[u32; 2]>,
     ) {
-        let Some(geometry) = self.collected.traits_of(draw).geometry else { return };
+        let Some(geometry) = self.collected.properties_of(draw).geometry else { return };
         self.plan.entry_groups.push(EntryGroup {
             state: draw.state,
             key,

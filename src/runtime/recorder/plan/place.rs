@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::super::Captured;
 use super::super::collect::{
-    CollectedDraw, EndedCapture, Position, Ranges, State, Target, Targets, Traits,
+    CollectedDraw, EndedCapture, Position, Ranges, State, StateProperties, Target, Targets,
     invocations_per_item,
 };
 use super::{BlockId, CaptureStep, Draws, Planner, Queries, Size, Step, Touched, When};
@@ -128,7 +128,7 @@ const fn add(sums: &mut [u64; 2], values: [u64; 2]) {
 pub(super) struct Cursor {
     record: u32,
     /// The numbers of primitives that the draws before the next one write and need, without draws that [are not
-    /// counted](Traits::is_counted). The numbers wrap, like those of a [`Tally`].
+    /// counted](StateProperties::is_counted). The numbers wrap, like those of a [`Tally`].
     captured: [u64; 2],
     stream: Tally,
     generated: Tally,
@@ -242,8 +242,8 @@ impl Planner<'_> {
             BoundBuffer { position, ..target.buffer }
         });
         let Input { count, instance_count, .. } = draw.input;
-        let traits = state.traits;
-        let counts = match traits.emission() {
+        let properties = state.properties;
+        let counts = match properties.emission() {
             Some(each) => DrawCounts::emitted(draw.topology, count, instance_count, each, buffers),
             None => DrawCounts::new(draw.topology, count, instance_count, buffers),
         };
@@ -255,25 +255,25 @@ impl Planner<'_> {
         let written_and_needed = [written, counts.primitives_needed];
         add(&mut cursor.stream.values, written_and_needed);
         add(&mut cursor.generated.values, [counts.primitives_needed, 0]);
-        if traits.is_counted {
+        if properties.is_counted {
             add(&mut cursor.captured, written_and_needed);
         }
         if counts.output_limit == 0 {
             return Ok(());
         }
-        let size = traits.workgroup_size(&Key::ANY);
+        let size = properties.workgroup_size(&Key::ANY);
         let per_axis = self.limits.workgroups_per_axis;
-        let per_item = match traits.geometry {
+        let per_item = match properties.geometry {
             Some(_) => 1,
             None => invocations_per_item(draw.topology),
         };
         let [columns, rows] = dispatch_size(invocations(per_item, &counts), size, per_axis)?;
         let mut placed = draw_sysvals(&draw.input, per_item, &counts, cursor.record);
-        if traits.geometry.is_some() {
+        if properties.geometry.is_some() {
             // For geometry shaders, this member contains the number of input primitives per entry.
             placed.output_count = 1;
         }
-        let shared = self.shared_workgroups(draw, &traits, &placed);
+        let shared = self.shared_workgroups(draw, &properties, &placed);
         let own = self.key_of(draw, &state, columns * rows, shared);
         let dispatch = Dispatch {
             first: self.plan.placed.len(),
@@ -292,10 +292,10 @@ impl Planner<'_> {
     fn shared_workgroups(
         &self,
         draw: &CollectedDraw,
-        traits: &Traits,
+        properties: &StateProperties,
         placed: &DrawSysvals,
     ) -> Option<u32> {
-        let size = traits.workgroup_size(&Key::of(Source::Listed));
+        let size = properties.workgroup_size(&Key::of(Source::Listed));
         let workgroups = placed.invocations.div_ceil(size);
         let is_small = workgroups <= self.limits.shared_workgroups;
         (!draw.reaches_far() && is_small).then_some(workgroups)
@@ -378,8 +378,8 @@ impl Planner<'_> {
                 if is_unchecked && topology == Some(XfbTopology::TriFan) =>
             {
                 let invocations = draw.item_count + draw.item_count.div_ceil(2);
-                let traits = self.collected.states.get(*state).map(|state| state.traits);
-                invocations.div_ceil(traits.unwrap_or_default().workgroup_size(&own))
+                let properties = self.collected.states.get(*state).map(|state| state.properties);
+                invocations.div_ceil(properties.unwrap_or_default().workgroup_size(&own))
             }
             _ => workgroups,
         }
@@ -393,12 +393,12 @@ impl Planner<'_> {
         workgroups: u32,
         shared: Option<u32>,
     ) -> Key {
-        let traits = &state.traits;
+        let properties = &state.properties;
         let Input { base_vertex, count, instance_count, first_instance, .. } = draw.input;
         if !self.is_single(draw, state) {
             return Key::ANY;
         }
-        let most = if traits.is_staged {
+        let most = if properties.is_staged {
             self.limits.shared_workgroups
         } else {
             self.limits.workgroups_per_axis
@@ -406,15 +406,15 @@ impl Planner<'_> {
         let end = u64::from(base_vertex) + u64::from(count);
         let indexed = draw.is_indexed();
         let checked = indexed
-            || traits.geometry.is_some()
+            || properties.geometry.is_some()
             || !self.is_aligned(state)
             || workgroups > most
             || instance_count != 1
-            || end > traits.vertices.into()
-            || first_instance >= traits.instances;
+            || end > properties.vertices.into()
+            || first_instance >= properties.instances;
         // A checked Vulkan pipeline for the topology of a small draw would cost more time to compile than it saves.
         // Unchecked pipelines compile fast.
-        if checked && shared.is_some() && traits.fixed_topology.is_none() {
+        if checked && shared.is_some() && properties.fixed_topology.is_none() {
             return Key::ANY;
         }
         let topology = Some(draw.topology.xfb_topology());
@@ -468,7 +468,7 @@ impl Planner<'_> {
     /// Whether all accesses to attributes and records are aligned to their size.
     fn is_aligned(&self, state: &State) -> bool {
         let mut targets = self.collected.targets_of(state).iter().flatten();
-        state.traits.has_aligned_attributes && targets.all(Target::is_aligned)
+        state.properties.has_aligned_attributes && targets.all(Target::is_aligned)
     }
 }
 

@@ -236,9 +236,9 @@ impl Planner<'_> {
         let per_axis = u64::from(self.limits.workgroups_per_axis);
         let groups = &mut self.plan.groups;
         for draw in &self.collected.draws {
-            let traits = self.collected.traits_of(draw);
-            let size = traits.workgroup_size(&draw.any_key());
-            let queries = traits.geometry.map(|_| Queries::of(&draw.input));
+            let properties = self.collected.properties_of(draw);
+            let size = properties.workgroup_size(&draw.any_key());
+            let queries = properties.geometry.map(|_| Queries::of(&draw.input));
             let is_indirect = !draw.is_known() && self.limits.indirect_dispatch;
             let most = draw.most_workgroups(size);
             let last = groups.last_mut().filter(|last| {
@@ -321,7 +321,7 @@ impl Planner<'_> {
             ..unclamped
         };
         let key = Key { restart: true, ..Key::of(Source::Pushed) };
-        let workgroups = u64::from(invocations.div_ceil(state.traits.workgroup_size(&key)));
+        let workgroups = u64::from(invocations.div_ceil(state.properties.workgroup_size(&key)));
         let workgroups = fold(workgroups, self.limits.workgroups_per_axis).ok()?;
         Some(KnownDraw { draw: known, workgroups })
     }

@@ -1,7 +1,8 @@
 //! Tests of plans as values, without a device.
 
 use super::super::collect::{
-    Collected, CollectedDraw, EndedCapture, Position, State, Target, Traits, most_invocations,
+    Collected, CollectedDraw, EndedCapture, Position, State, StateProperties, Target,
+    most_invocations,
 };
 use super::*;
 use crate::counts::BoundBuffer;
@@ -37,18 +38,18 @@ const NO_COUNTERS: [Address; 4] = [[0; 2]; 4];
 
 /// A capture of 16 bytes for each vertex into a large buffer. All draws have one state.
 fn captured(draws: &[CollectedDraw]) -> Collected {
-    let traits = Traits {
+    let properties = StateProperties {
         sizes: Some(WorkgroupSizes::all(64)),
         is_counted: true,
         has_aligned_attributes: true,
         vertices: u32::MAX,
         instances: u32::MAX,
-        ..Traits::default()
+        ..StateProperties::default()
     };
     let buffer = BoundBuffer { size: 1 << 30, position: 0, stride: 16 };
     let mut collected = Collected::default();
     collected.targets[0] = Some(Target { buffer, address: [0, 1] });
-    collected.states = vec![State { traits, ..State::default() }];
+    collected.states = vec![State { properties, ..State::default() }];
     collected.draws = draws.to_vec();
     for draw in &mut collected.draws {
         draw.invocations = most_invocations(draw.topology, &draw.input, [buffer].into_iter());
@@ -315,7 +316,7 @@ fn draws_that_the_cpu_knows_need_nothing_else() {
 fn large_draws_of_pipelines_that_stage_are_checked() {
     let staged = |count| {
         let mut collected = captured(&[draw(LIST, count)]);
-        collected.states[0].traits.is_staged = true;
+        collected.states[0].properties.is_staged = true;
         plan(&ADDRESSES, &collected, &NO_COUNTERS)[1].clone()
     };
     assert_eq!(staged(1 << 20), "capture one pushed, workgroups 16384: Pushed, checked, List");
@@ -327,7 +328,7 @@ fn large_draws_of_pipelines_that_stage_are_checked() {
 fn small_draws_with_the_same_pipeline_and_sets_share_a_dispatch() {
     let planned = |maps_push_data, change: fn(&mut State)| {
         let mut collected = captured(&[draw(LIST, 300); 4]);
-        collected.states[0].traits.maps_push_data = maps_push_data;
+        collected.states[0].properties.maps_push_data = maps_push_data;
         let mut other = collected.states[0];
         change(&mut other);
         collected.states.push(other);
@@ -339,7 +340,7 @@ fn small_draws_with_the_same_pipeline_and_sets_share_a_dispatch() {
     let shared = ["capture 4 listed, workgroups 20: Listed, indexed, checked"];
     assert_eq!(with(|state| state.attributes = 1), shared);
     assert_eq!(with(|state| state.constants = 1), shared);
-    assert_eq!(with(|state| state.traits.vertices = 299), shared);
+    assert_eq!(with(|state| state.properties.vertices = 299), shared);
     let alone = "capture one pushed, workgroups 5: Pushed, List";
     let apart = [alone, "capture 2 listed, workgroups 10: Listed, indexed, checked", alone];
     assert_eq!(with(|state| state.pipeline = 1), apart);
@@ -355,7 +356,7 @@ fn small_draws_with_the_same_pipeline_and_sets_share_a_dispatch() {
 fn draws_without_captured_outputs_are_not_counted() {
     let mut collected = captured(&[draw(LIST, 3), draw(LIST, 6)]);
     let mut other = collected.states[0];
-    other.traits.is_counted = false;
+    other.properties.is_counted = false;
     collected.states.push(other);
     collected.draws[1].state = 1;
     let mut plan = Plan::default();
@@ -510,7 +511,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
 /// A capture of draws with a geometry shader that converts triangles to lines.
 fn with_geometry(draws: &[CollectedDraw]) -> Collected {
     let mut collected = captured(draws);
-    collected.states[0].traits.geometry = Some(LoweredGeometry {
+    collected.states[0].properties.geometry = Some(LoweredGeometry {
         input: GeometryInput::Triangles,
         output_vertices: 2,
         invocations: 1,
@@ -567,7 +568,7 @@ fn patches_are_counted_before_they_are_stored() {
     let mut patches = draw(PrimitiveTopology::PatchList, 300);
     patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First);
     let mut collected = with_geometry(&[patches]);
-    let geometry = collected.states[0].traits.geometry.as_mut().unwrap();
+    let geometry = collected.states[0].properties.geometry.as_mut().unwrap();
     geometry.tessellation = Some(LoweredTessellation {
         tessellator: Tessellator {
             domain: Domain::Quads,
@@ -587,7 +588,7 @@ fn patches_are_counted_before_they_are_stored() {
 #[test]
 fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     let mut collected = with_geometry(&[draw(LIST, 300), draw(STRIP, 1 << 20)]);
-    let geometry = collected.states[0].traits.geometry.as_mut().unwrap();
+    let geometry = collected.states[0].properties.geometry.as_mut().unwrap();
     (geometry.primitives, geometry.invocations) = (Some(3), 2);
     let direct = [
         "barrier BetweenCaptures InOrder Captured",
@@ -689,7 +690,7 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
     let mut collected = with_geometry(&[draw(LIST, 3); 5]);
     assert_eq!(collected.parts().len(), 1);
     let mut other = collected.states[0];
-    other.traits.geometry = None;
+    other.properties.geometry = None;
     collected.states.push(other);
     for number in [1, 4] {
         collected.draws[number].state = 1;
@@ -734,7 +735,7 @@ fn ends_of_queries_come_last() {
 #[test]
 fn sets_that_kernels_would_disturb_are_refused() {
     let mut collected = captured(&[indirect(draw(LIST, 0), 1)]);
-    collected.states[0].traits.unbound_set = Some(2);
+    collected.states[0].properties.unbound_set = Some(2);
     let mut plan = Plan::default();
     let refused = plan.make(&DESCRIPTORS, &collected, &NO_COUNTERS, true);
     assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
@@ -743,7 +744,7 @@ fn sets_that_kernels_would_disturb_are_refused() {
     for count in [3, 100_000] {
         let mut resumed = captured(&[draw(LIST, count)]);
         (resumed.position, resumed.counters) = (Position::Counters, COUNTERS);
-        resumed.states[0].traits.unbound_set = Some(2);
+        resumed.states[0].properties.unbound_set = Some(2);
         let refused = plan.make(&DESCRIPTORS, &resumed, &NO_COUNTERS, true);
         assert!(matches!(refused, Err(RuntimeError::DescriptorSetUnknown { set: 2 })));
     }

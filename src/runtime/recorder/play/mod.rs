@@ -18,7 +18,7 @@ use crate::capture::MAX_XFB_BUFFERS;
 use crate::runtime::addresses::resolve;
 use crate::runtime::arena::Suballocation;
 use crate::runtime::descriptor_heaps::DescriptorState;
-use crate::runtime::descriptors::{LastSets, Table, User};
+use crate::runtime::descriptors::{LastSets, User, WindowTable};
 use crate::runtime::{ArenaAccess, Barrier, Context, Kernels, Pipeline, RuntimeError};
 use crate::sysval::{Address, AttributeDescriptor, DrawSysvals};
 
@@ -82,7 +82,7 @@ pub(super) struct Player<'a> {
     pub(super) kernels: &'a Kernels,
     pub(super) collected: &'a Collected,
     pub(super) bindings: &'a Bindings,
-    pub(super) table: &'a mut Table,
+    pub(super) table: &'a mut WindowTable,
     pub(super) plan: &'a mut Plan,
     pub(super) places: &'a mut Places,
     /// For each capture buffer, the address of the counter that the end of the capture writes, or 0.
@@ -388,13 +388,13 @@ impl<'a> Player<'a> {
         AttributeDescriptor { address, ..attribute }
     }
 
-    /// Whether barriers must order captures after earlier captures: see [`Table::captures_overlap`].
+    /// Whether barriers must order captures after earlier captures: see [`WindowTable::captures_overlap`].
     fn captures_overlap(&self) -> bool {
         self.ctx.table().is_some() && self.table.captures_overlap()
     }
 
     /// Whether barriers must order all recorded commands with the commands before and after them: see
-    /// [`Table::is_scarce`].
+    /// [`WindowTable::is_scarce`].
     fn is_scarce(&self) -> bool {
         self.ctx.table().is_some() && self.table.is_scarce()
     }

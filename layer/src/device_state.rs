@@ -15,7 +15,7 @@ use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
 /// The functions of a device that hooks call, and the data that the layer keeps for the device.
-pub(crate) struct Recording {
+pub(crate) struct DeviceState {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,
     /// The translation of the device's render passes and arguments. `None` if transform feedback is not
@@ -70,7 +70,7 @@ next! {
     }
 }
 
-impl Recording {
+impl DeviceState {
     /// Fetches the functions of the layer or driver below. The result does not emulate transform feedback until
     /// [`emulate`](Self::emulate) is called.
     ///

@@ -16,7 +16,7 @@ use crate::translate::Subpass;
 use crate::translate::passes::RenderPasses;
 use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
 
-pub(crate) struct Recorded {
+pub(crate) struct CommandBufferState {
     /// The destination of commands that the captures need not see. Draws are such commands, too, unless [captures must
     /// observe draws](Captures::observes_draws).
     destination: Destination,
@@ -54,7 +54,7 @@ enum Destination {
 }
 
 /// The destination of a command that the captures need not see, for the fast path of hooks. It does not borrow the
-/// `withheld` commands: the hook borrows them only when it [adds](Recorded::record) the command.
+/// `withheld` commands: the hook borrows them only when it [adds](CommandBufferState::record) the command.
 #[derive(Clone, Copy)]
 pub(crate) enum UnobservedRoute<'a> {
     /// The hook calls the driver's function.
@@ -65,10 +65,14 @@ pub(crate) enum UnobservedRoute<'a> {
 
 /// The data that all command buffers of a device share: the driver's functions, the descriptor update templates, and
 /// the emulation of transform feedback, which is `None` if the layer does not emulate it.
-pub(crate) type Of<'a> = (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
+pub(crate) type DeviceTables<'a> =
+    (&'a Arc<Functions>, &'a Arc<Templates>, Option<&'a Arc<Emulation>>);
 
-impl Recorded {
-    pub(super) fn new((functions, templates, emulation): Of<'_>, is_secondary: bool) -> Self {
+impl CommandBufferState {
+    pub(super) fn new(
+        (functions, templates, emulation): DeviceTables<'_>,
+        is_secondary: bool,
+    ) -> Self {
         Self {
             destination: Destination::Driver,
             functions: Arc::clone(functions),
@@ -174,8 +178,8 @@ impl Recorded {
         if self.is_withheld {
             return None;
         }
-        self.guarded(vk::Result::ERROR_UNKNOWN, |recorded| {
-            if let Some(captures) = &mut recorded.captures {
+        self.guarded(vk::Result::ERROR_UNKNOWN, |state| {
+            if let Some(captures) = &mut state.captures {
                 change(captures);
             }
         });
@@ -196,7 +200,7 @@ impl Recorded {
 
 /// These methods record commands. A method that takes a closure `command` calls it with the destination. The closure
 /// then adds the command to those that are stored until the pass ends, or calls a function of the driver.
-impl Recorded {
+impl CommandBufferState {
     /// Begins a pass. In two cases the commands of the pass are stored until it ends: captures may have to be recorded
     /// before the pass, or the layer stores the commands of all passes and leaves captures to the driver (the setting
     /// `withhold_passes`). If recording has failed, the commands are dropped.
@@ -278,7 +282,7 @@ impl Recorded {
         let (failure, only_sets_state) = (vk::Result::ERROR_UNKNOWN, self.only_sets_state);
         // SAFETY: the caller's contract.
         let end = |captures: &mut Captures| unsafe { captures.end_pass(handle, only_sets_state) };
-        let is_dropped = self.guarded(failure, |recorded| recorded.capture(end)).flatten();
+        let is_dropped = self.guarded(failure, |state| state.capture(end)).flatten();
         self.is_inside = false;
         if self.is_withheld {
             self.withhold(command);
@@ -291,7 +295,7 @@ impl Recorded {
         }
         // SAFETY: the caller's contract. The pass has ended.
         let leave = |captures: &mut Captures| unsafe { captures.leave_pass(handle) };
-        self.guarded(failure, |recorded| recorded.capture(leave));
+        self.guarded(failure, |state| state.capture(leave));
         self.update_destination();
     }
 
