@@ -1,4 +1,4 @@
-// The setup kernel (setup.wgsl) for few draws on processors: a single invocation processes one draw after the other. It has
+// The setup kernel (setup.wgsl) on processors: a single invocation processes one draw after the other. It has
 // no prefix sums and no barriers, so drivers compile it in a fraction of the time.
 
 // The draws so far of a group (consecutive inputs that one dispatch captures).

@@ -10,8 +10,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// runtime has its own guard, and the runtime calls it inside of other commands. Then the inner guard catches the
 /// panic. A command whose arguments the captures must see (`command_buffers::observe`) has two guards, one after the
 /// other: if the code of the captures panics, the command is recorded all the same. For the same reason, what happens to
-/// captures at the end of a pass (`CommandBufferState::end_pass`) has guards of its own. Commands that go directly to the driver
-/// need no guard.
+/// captures at the end of a pass (`CommandBufferState::end_pass`) has guards of its own. Commands that go directly to
+/// the driver need no guard.
 ///
 /// After a panic, a value that `command` was changing may be inconsistent. The layer ignores that locks are poisoned,
 /// so that a panic does not make later commands fail.

@@ -15,8 +15,8 @@
 //! other buffers in the sets, synchronization validation would report accesses that do not happen, because it takes
 //! every range in a set as accessed.
 //!
-//! Windows are assigned when the draws are recorded ([`WindowTable::assign`]), because all ranges are known only then. Until
-//! then addresses are provisional: in place of the number of a window they contain the number of a range. Each flush
+//! Windows are assigned when the draws are recorded ([`WindowTable::assign`]), because all ranges are known only then.
+//! Until then addresses are provisional: in place of the number of a window they contain the number of a range. Each flush
 //! assigns windows anew. If the contents of a set differ from those of the last set, it takes a new set, because a set
 //! must not be updated after it was bound.
 //!

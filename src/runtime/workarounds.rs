@@ -110,8 +110,8 @@ pub static WORKAROUNDS: &[Workaround] = &[
         effect: WorkaroundEffect::ShortLoops,
         devices: "llvmpipe, as lavapipe",
         reason: "an invocation leaves its loops after 65,535 iterations",
-        link: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-26.0.0/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
-        removal: "LP_MAX_TGSI_LOOP_ITERATIONS is gone",
+        link: "https://gitlab.freedesktop.org/mesa/mesa/-/blob/mesa-22.3.6/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
+        removal: "no driver with LP_MAX_TGSI_LOOP_ITERATIONS is used: Mesa 22.3 has it, 25.0 does not",
         applies: |device| device.driver_id == DriverId::MESA_LLVMPIPE,
     },
 ];

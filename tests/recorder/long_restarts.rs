@@ -319,21 +319,24 @@ fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
 }
 
 /// llvmpipe ends the loops of an invocation after 65,535 rounds. A kernel of a single invocation takes a round for each segment
-/// in the blocks of 32 indices where a draw begins and ends. Up to 1,680 draws have such a kernel.
+/// between restarts in the blocks of 32 indices where a draw begins and ends. Up to 1,637 draws have such a kernel, in commands of
+/// one draw and in a command of all.
 #[test]
 fn draws_with_many_restarts_are_placed_by_one_invocation() {
     for resources in device::RESOURCES {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
         // Every other index is a restart. Each draw begins before the last restart of a block, and ends behind the last one
-        // of another.
-        let indices = (0..128).map(|at| if at % 2 == 0 { 0xffff } else { at }).collect();
+        // of another. The table of an indirect draw has blocks of all bound indices.
+        let indices: Vec<u32> = (0..128).map(|at| if at % 2 == 0 { 0xffff } else { at }).collect();
         let draw = DrawIndexed { first_index: 29, ..DrawIndexed::new(66) };
-        for draws in [1680, 1681] {
-            let call =
-                || Call { topology: PrimitiveTopology::PointList, draws: vec![draw], stride: None };
-            let calls = (0..draws).map(|_| call()).collect();
-            let case = Case { index_type: IndexType::Uint16, indices: Vec::clone(&indices), calls };
+        for (commands, each) in [(1637, 1), (1638, 1), (1, 1637)] {
+            let call = || {
+                let draws = vec![draw; each];
+                Call { topology: PrimitiveTopology::PointList, draws, stride: Some(20) }
+            };
+            let calls = (0..commands).map(|_| call()).collect();
+            let case = Case { index_type: IndexType::Uint16, indices: indices.clone(), calls };
             let expected = case.model(ProvokingVertex::First, usize::MAX / STRIDE);
             check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
         }

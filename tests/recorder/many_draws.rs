@@ -308,12 +308,12 @@ const WAYS: [Way; 3] = [Way::Direct, Way::Resumed, Way::Indirect];
 /// the last draws overflow.
 #[test]
 fn draws_are_placed_across_blocks() {
-    // On processors a kernel of a single invocation places up to 13,107 draws, without blocks.
+    // On processors a kernel of a single invocation places up to 10,919 draws, without blocks.
     for (resources, parallel) in device::RESOURCES.into_iter().flat_map(|r| [(r, true), (r, false)])
     {
         let mut pipelines = Pipelines::new(resources, parallel);
         for (draws, rarely) in
-            [(1, 3), (2, 3), (255, 3), (256, 3), (257, 3), (511, 3), (513, 3), (13_107, 500)]
+            [(1, 3), (2, 3), (255, 3), (256, 3), (257, 3), (511, 3), (513, 3), (10_919, 500)]
         {
             let program = Program::new(draws, rarely);
             for way in WAYS {

@@ -1,6 +1,6 @@
 //! Finds the state of a command buffer of any device by its handle.
 //!
-//! The hooks of most recorded commands begin with a lookup here. The lookup takes no lock if the command buffer was
+//! The hooks of most state commands begin with a lookup here. The lookup takes no lock if the command buffer was
 //! looked up recently. It uses no thread-local storage, because in a shared library each access to that costs a
 //! function call. The lookup first examines the slot that was last found for the hash of the handle. Another thread may
 //! free the command buffer of that slot at the same time. So the memory of a [`Slot`] is never freed, but is reused for
@@ -24,18 +24,18 @@ struct Slot {
     /// The handle of the command buffer, or 0 while the slot is free.
     handle: AtomicU64,
     /// The state. `None` while the slot is free.
-    recorded: UnsafeCell<Option<CommandBufferState>>,
+    state: UnsafeCell<Option<CommandBufferState>>,
 }
 
 impl Slot {
     const fn free() -> Self {
-        Self { handle: AtomicU64::new(0), recorded: UnsafeCell::new(None) }
+        Self { handle: AtomicU64::new(0), state: UnsafeCell::new(None) }
     }
 }
 
 // SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise only two kinds of
-// commands access it: those that are recorded into the command buffer, which the application must synchronize, and
-// those that execute or submit the command buffer after it was recorded. The latter only read its hoisted captures and
+// commands access it: those that are state into the command buffer, which the application must synchronize, and
+// those that execute or submit the command buffer after it was state. The latter only read its hoisted captures and
 // changes of queries, which are `Sync`, and the words of its waits for events. The values that are moved between threads
 // in this way are `Send`.
 unsafe impl Sync for Slot {}
@@ -98,7 +98,7 @@ fn of_handle(
     // SAFETY: the pointer is to a slot, and the memory of slots is never freed.
     let slot = unsafe { &*recent.load(Ordering::Acquire) };
     if slot.handle.load(Ordering::Relaxed) == handle.as_raw() {
-        slot.recorded.get()
+        slot.state.get()
     } else {
         null_mut()
     }
@@ -120,7 +120,7 @@ fn search(handle: vk::CommandBuffer) -> *mut Option<CommandBufferState> {
     let Some(found) = all.by_handle.get(&handle) else { return null_mut() };
     let slot = std::ptr::from_ref(found.slot).cast_mut();
     before.store(recent.swap(slot, Ordering::AcqRel), Ordering::Release);
-    found.slot.recorded.get()
+    found.slot.state.get()
 }
 
 /// Adds states, which `new` returns, for command buffers that were allocated.
@@ -137,7 +137,7 @@ pub(super) fn insert(
         for handle in handles {
             let slot = all.free.pop().unwrap_or_else(|| Box::leak(Box::new(Slot::free())));
             // SAFETY: the lock is held, and no other thread uses a slot that was free.
-            unsafe { *slot.recorded.get() = Some(new()) };
+            unsafe { *slot.state.get() = Some(new()) };
             slot.handle.store(handle.as_raw(), Ordering::Release);
             all.by_handle.insert(*handle, Owned { device: Arc::clone(device), pool, slot });
         }
@@ -182,7 +182,7 @@ pub(super) unsafe fn for_each_of(
     drop(all);
     for slot in slots {
         // SAFETY: the caller's contract.
-        if let Some(state) = unsafe { &mut *slot.recorded.get() } {
+        if let Some(state) = unsafe { &mut *slot.state.get() } {
             f(state);
         }
     }
@@ -207,7 +207,7 @@ impl All {
         self.free.push(slot);
         // SAFETY: the lock is held, and no other thread may record into a command buffer that is
         // being freed.
-        unsafe { (*slot.recorded.get()).take() }
+        unsafe { (*slot.state.get()).take() }
     }
 }
 

@@ -130,7 +130,7 @@ pub(super) struct Left {
 /// The state that captures disturb: as it is now, and as it was when the current pass began. After captures
 /// that are recorded before the pass, the layer must restore the state from when the pass began.
 #[derive(Debug, Default)]
-pub(super) struct RestorableStates {
+pub(super) struct PassRestorable {
     now: RestorableState,
     /// The state when the pass began. `None` if it has not changed since then, and outside of passes.
     before: Option<RestorableState>,
@@ -141,7 +141,7 @@ pub(super) struct RestorableStates {
     keeps: bool,
 }
 
-impl RestorableStates {
+impl PassRestorable {
     /// Notes that a pass begins whose captures will be recorded before it. `graphics` are the sets of the graphics bind
     /// point if captures may disturb them.
     pub(super) fn begin_pass(&mut self, graphics: Option<Sets>) {
@@ -208,7 +208,7 @@ pub(crate) struct State {
     pub(super) refusal: Option<Arc<PipelineError>>,
     /// The sets of the graphics bind point.
     pub(super) sets: Sets,
-    pub(super) restorable: RestorableStates,
+    pub(super) restorable: PassRestorable,
     /// The sequence number of the last bind or push of a set, which is the number of binds and
     /// pushes so far.
     bound_sets: u32,
@@ -239,7 +239,7 @@ impl Default for State {
             is_pipeline_known: false,
             refusal: None,
             sets: Sets::default(),
-            restorable: RestorableStates::default(),
+            restorable: PassRestorable::default(),
             bound_sets: 0,
             vertex_buffers: Box::default(),
             index_buffer: None,

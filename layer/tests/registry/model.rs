@@ -387,6 +387,13 @@ impl<'a, 'i> Registry<'a, 'i> {
             let aliases = names.into_iter().map(str::to_owned).collect();
             self.commands.push(Function { name: name.to_owned(), aliases, parameters });
         }
+        let recorded = |command: &&str| self.names.iter().any(|name| name == command);
+        let gone: Vec<_> = VERDICTS
+            .iter()
+            .flat_map(|(_, all)| *all)
+            .filter(|command| !recorded(command))
+            .collect();
+        assert!(gone.is_empty(), "src/registry has no such commands: {gone:?}");
         assert!(
             unjudged.is_empty(),
             "say in tests/registry/verdicts.rs what the layer does with\n{}",

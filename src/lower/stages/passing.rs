@@ -22,7 +22,12 @@ use crate::spirv::entry_point::EntryPoint;
 /// arrays are memory, and llvmpipe compiles each component of a store to a branch for each lane, which for triangles takes
 /// it half of its time. Arrays of large vertices stay in memory: no GPU has registers for them.
 const MOST_BY_ELEMENT: u32 = 4;
-const MOST_STORES_BY_ELEMENT: usize = 64;
+const MOST_STORES_BY_ELEMENT: u32 = 64;
+
+/// The number of stores of one vertex: vectors of 64-bit components are stored one component at a time.
+fn stores_of(inputs: &[Input]) -> u32 {
+    inputs.iter().map(|Input { leaf, .. }| if leaf.bits == 64 { leaf.count } else { 1 }).sum()
+}
 
 /// The outputs of a stage, or the inputs of a stage, that are copied together.
 #[derive(Debug)]
@@ -199,7 +204,7 @@ impl Passing {
             match vertices.zip(slot) {
                 Some((vertices, slot))
                     if vertices <= MOST_BY_ELEMENT
-                        && inputs.len() * vertices as usize <= MOST_STORES_BY_ELEMENT =>
+                        && stores_of(inputs) * vertices <= MOST_STORES_BY_ELEMENT =>
                 {
                     copy.store_by_element(inputs, vertices, slot, &mut loaded);
                     continue;

@@ -125,8 +125,8 @@ impl Planner<'_> {
             self.plan.steps.push(kernel(Kernel::EntrySums, sums, [workgroups, 1]));
         }
         self.push_barrier(Barrier::SumsToPlace, Touched::Unknown);
-        // One for each group, and one for each block.
-        let is_serial = self.is_serial(groups as u64 + u64::from(self.plan.entry_blocks));
+        // One for each group, and for its blocks one more than there are.
+        let is_serial = self.is_serial(2 * groups as u64 + u64::from(self.plan.entry_blocks));
         self.plan.steps.push(kernel(Kernel::PlaceEntries { is_serial }, place, [1, 1]));
         if self.collected.has_targets() && groups > 0 {
             self.push_barrier(Barrier::PlaceToCapture, Touched::Captured);

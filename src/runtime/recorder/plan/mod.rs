@@ -142,7 +142,7 @@ pub(super) struct Limits {
     pub(super) by_descriptors: bool,
     /// Whether dispatches may be indirect.
     pub(super) indirect_dispatch: bool,
-    /// The number of draws up to which a single invocation of a kernel processes them.
+    /// Whether a single invocation of a kernel processes the draws, unless they need too many rounds of loops.
     pub(super) serial_kernels: bool,
     /// Whether Vulkan pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,

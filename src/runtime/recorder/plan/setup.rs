@@ -76,15 +76,16 @@ struct KnownDraw {
     workgroups: [u32; 2],
 }
 
-/// llvmpipe ends all loops of an invocation after this many rounds.
-const MAX_ROUNDS: u64 = 65_535;
+/// llvmpipe ends all loops of an invocation after 65,535 rounds. A loop takes one more round than it has, in which it ends. Some
+/// are left for the loops of a kernel that do not depend on its draws.
+const MAX_ROUNDS: u64 = 65_535 - 16;
 
-/// The largest number of rounds of the loops over draw commands, draws and queries that a draw takes in a setup kernel of a
-/// single invocation.
-const ROUNDS_PER_DRAW: u64 = 5;
+/// The largest number of rounds that a draw takes in a setup kernel of a single invocation: one of the loop over draw commands,
+/// two over the draws of a command, three over queries.
+const ROUNDS_PER_DRAW: u64 = 1 + 2 + 3;
 
-/// The largest number of rounds that a draw with primitive restart takes in addition: one for each segment between restarts
-/// in two blocks of the table.
+/// The largest number of rounds that a draw with primitive restart takes in addition: two of the loop over the places where its
+/// counts begin and end, and at each of them one for each segment between restarts of a block, and one more.
 const ROUNDS_PER_RESTARTED_DRAW: u64 = 2 * (1 + RESTART_BLOCK / 2);
 
 impl Planner<'_> {
@@ -161,7 +162,7 @@ impl Planner<'_> {
             let restarts = if draw.is_restarted() { ROUNDS_PER_RESTARTED_DRAW } else { 0 };
             draw.count() * (ROUNDS_PER_DRAW + restarts)
         });
-        // The kernel processes draws of geometry shaders twice.
+        // The kernel processes draws of geometry and tessellation shaders twice.
         let times = if assembles { 2 } else { 1 };
         let is_serial = self.is_serial(rounds.fold(0, u64::saturating_add).saturating_mul(times));
         let setup = Kernel::Setup(kernel::Setup {
@@ -193,7 +194,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether a kernel whose single invocation would need so many rounds of loops has only one.
+    /// Whether a kernel has a single invocation, which needs so many rounds of loops.
     pub(super) fn is_serial(&self, rounds: u64) -> bool {
         self.limits.serial_kernels && rounds <= MAX_ROUNDS
     }
