@@ -12,7 +12,7 @@ const ROOMS: [&str; 7] = [
     "capture_support features activity instance advertise properties android creation",
     "emulation",
     "command_buffers",
-    "recording device",
+    "device_state device",
     "hooks",
 ];
 
