@@ -318,9 +318,9 @@ fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
     }
 }
 
-/// llvmpipe ends the loops of an invocation after 65,535 rounds. A kernel of a single invocation takes a round for each segment
-/// between restarts in the blocks of 32 indices where a draw begins and ends. Up to 1,637 draws have such a kernel, in commands of
-/// one draw and in a command of all.
+/// llvmpipe ends the loops of an invocation after 65,535 rounds. A kernel of a single invocation takes a round for each
+/// segment between restarts in the blocks of 32 indices where a draw begins and ends. Up to 1,637 draws have such a kernel,
+/// in commands of one draw and in a command of all.
 #[test]
 fn draws_with_many_restarts_are_placed_by_one_invocation() {
     for resources in device::RESOURCES {

@@ -36,7 +36,7 @@ impl Bound {
 }
 
 /// What a captured draw of a command buffer would read.
-pub(super) struct Recorded {
+pub(super) struct CommandBufferState {
     device: Arc<Device>,
     /// For graphics and compute.
     bound: [Bound; 2],
@@ -46,7 +46,7 @@ pub(super) struct Recorded {
     pub(super) pushed: (vk::PipelineLayout, vk::ShaderStageFlags, u32, u32),
 }
 
-impl Recorded {
+impl CommandBufferState {
     fn new(device: &Arc<Device>) -> Self {
         Self {
             device: Arc::clone(device),
@@ -78,7 +78,7 @@ impl Recorded {
 struct Slot {
     /// 0 once the command buffer is freed.
     handle: AtomicU64,
-    recorded: UnsafeCell<Option<Recorded>>,
+    state: UnsafeCell<Option<CommandBufferState>>,
 }
 
 // SAFETY: the application synchronizes what accesses a command buffer, and what allocates and frees it.
@@ -92,7 +92,7 @@ const HASH_BITS: u32 = 9;
 static RECENT: [AtomicPtr<Slot>; 1 << HASH_BITS] =
     [const { AtomicPtr::new(std::ptr::from_ref(&NONE).cast_mut()) }; 1 << HASH_BITS];
 
-static NONE: Slot = Slot { handle: AtomicU64::new(0), recorded: UnsafeCell::new(None) };
+static NONE: Slot = Slot { handle: AtomicU64::new(0), state: UnsafeCell::new(None) };
 
 /// Handles are addresses, whose low bits are equal.
 fn recent(handle: vk::CommandBuffer) -> &'static AtomicPtr<Slot> {
@@ -105,12 +105,12 @@ fn recent(handle: vk::CommandBuffer) -> &'static AtomicPtr<Slot> {
 /// # Safety
 /// The application synchronizes access to the command buffer, which is not freed during `'a`.
 #[inline]
-pub(super) unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut Recorded> {
+pub(super) unsafe fn find<'a>(handle: vk::CommandBuffer) -> Option<&'a mut CommandBufferState> {
     // SAFETY: slots are never freed; the rest is the caller's contract.
     unsafe {
         let slot = &*recent(handle).load(Ordering::Acquire);
         let is_it = slot.handle.load(Ordering::Relaxed) == handle.as_raw();
-        is_it.then(|| (*slot.recorded.get()).as_mut()).flatten()
+        is_it.then(|| (*slot.state.get()).as_mut()).flatten()
     }
 }
 
@@ -130,7 +130,7 @@ pub(super) fn allocated(device: &Arc<Device>, handles: &[vk::CommandBuffer]) {
     for handle in handles {
         let slot = Slot {
             handle: AtomicU64::new(handle.as_raw()),
-            recorded: UnsafeCell::new(Some(Recorded::new(device))),
+            state: UnsafeCell::new(Some(CommandBufferState::new(device))),
         };
         let before = all.insert(handle.as_raw(), Box::leak(Box::new(slot)));
         before.into_iter().for_each(Slot::free);
@@ -149,6 +149,6 @@ impl Slot {
     fn free(&self) {
         self.handle.store(0, Ordering::Release);
         // SAFETY: no command is recorded into a command buffer that is being freed.
-        drop(unsafe { (*self.recorded.get()).take() });
+        drop(unsafe { (*self.state.get()).take() });
     }
 }

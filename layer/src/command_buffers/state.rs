@@ -263,7 +263,7 @@ impl CommandBufferState {
         } else {
             // The driver gets the command directly. Only storing a command can run out of memory, so there is no error
             // here.
-            _ = command(Commands::Functions(&self.functions))
+            _ = command(Commands::Functions(&self.functions));
         }
     }
 

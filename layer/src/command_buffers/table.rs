@@ -1,6 +1,6 @@
 //! Finds the state of a command buffer of any device by its handle.
 //!
-//! The hooks of most state commands begin with a lookup here. The lookup takes no lock if the command buffer was
+//! The hooks of most recorded commands begin with a lookup here. The lookup takes no lock if the command buffer was
 //! looked up recently. It uses no thread-local storage, because in a shared library each access to that costs a
 //! function call. The lookup first examines the slot that was last found for the hash of the handle. Another thread may
 //! free the command buffer of that slot at the same time. So the memory of a [`Slot`] is never freed, but is reused for
@@ -34,8 +34,8 @@ impl Slot {
 }
 
 // SAFETY: the value in the cell is replaced only while the lock of all slots is held. Otherwise only two kinds of
-// commands access it: those that are state into the command buffer, which the application must synchronize, and
-// those that execute or submit the command buffer after it was state. The latter only read its hoisted captures and
+// commands access it: those that are recorded into the command buffer, which the application must synchronize, and
+// those that execute or submit the command buffer after it was recorded. The latter only read its hoisted captures and
 // changes of queries, which are `Sync`, and the words of its waits for events. The values that are moved between threads
 // in this way are `Send`.
 unsafe impl Sync for Slot {}

@@ -67,7 +67,7 @@ unsafe fn pass_or_play(
     is_for_captures: bool,
 ) {
     if is_for_captures {
-        _ = state.capture(|captures| captures.pass_barrier())
+        _ = state.capture(|captures| captures.pass_barrier());
     } else {
         // SAFETY: the caller's contract.
         unsafe { state.play_deferred(cmd) }

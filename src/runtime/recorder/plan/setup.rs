@@ -84,8 +84,8 @@ const MAX_ROUNDS: u64 = 65_535 - 16;
 /// two over the draws of a command, three over queries.
 const ROUNDS_PER_DRAW: u64 = 1 + 2 + 3;
 
-/// The largest number of rounds that a draw with primitive restart takes in addition: two of the loop over the places where its
-/// counts begin and end, and at each of them one for each segment between restarts of a block, and one more.
+/// The largest number of rounds that a draw with primitive restart takes in addition: two of the loop over the index behind its
+/// first restart and its end, and at both of them one for each segment between restarts of a block, and one more.
 const ROUNDS_PER_RESTARTED_DRAW: u64 = 2 * (1 + RESTART_BLOCK / 2);
 
 impl Planner<'_> {
