@@ -10,12 +10,12 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use spirv::{Decoration, Op, StorageClass};
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::internal::spirv::emit::{Builder, Code};
-use vkxfb::internal::spirv::{Id, Module, Section};
-use vkxfb::lower::{Shader, compute, vertex};
-use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::spirv::words_from_bytes;
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Shader, compute, vertex};
+use vkxfb_rewriter::spirv::emit::{Builder, Code};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::spirv::words_from_bytes;
+use vkxfb_rewriter::spirv::{Id, Module, Section};
 
 /// The minimum sizes of the modules, in words. The last function may exceed it.
 const SIZES: [usize; 3] = [5_000, 50_000, 500_000];

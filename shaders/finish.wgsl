@@ -50,7 +50,7 @@ fn xfb_finish(
     }
 }
 
-// -- Queries of this crate, see src/runtime/queries.rs
+// -- Queries of this crate, see src/runtime/recording/queries.rs
 
 // A query consists of its values, which are two 64-bit integers, and its result.
 const QUERY_SIZE: u32 = 48u;

@@ -593,7 +593,7 @@ struct CountedRestarts {
 
 // Finds where a draw's indices are in its table of restarts, and what they amount to. The table of an indirect draw
 // covers all bound indices; the table of any other draw covers only the draw's indices. range_of in
-// src/runtime/recorder/plan/restarts.rs implements the rule which indices a table covers.
+// src/runtime/recording/plan/restarts.rs implements the rule which indices a table covers.
 fn restarts_of(input: Input, arguments: Arguments) -> CountedRestarts {
     let table = input.restart_table;
     let vertices = vertices_per_primitive(input.flags);

@@ -402,7 +402,7 @@ fn divided_draw(whole: Draw) -> Draw {
 // at most 2^entry_bits entries, and one more for each draw whose last entry is shorter.
 fn length_of_entries() -> u32 {
     // A draw has less than 2^31 items, and there are at most 2^16 draws (MAX_ASSEMBLED_DRAWS in
-    // src/runtime/recorder/collect/values.rs), so the sum is below 2^47.
+    // src/runtime/recording/collect/values.rs), so the sum is below 2^47.
     let bits = setup.entry_bits;
     let rounded = add64(all_items, vec2<u32>((1u << bits) - 1u, 0u));
     return max(1u, (rounded.x >> bits) | ((rounded.y << 1u) << (31u - bits)));
@@ -436,7 +436,7 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
 }
 
 // Writes the `GroupBatch` of `group`, whose pipeline has workgroups of `size` invocations. The last draw of the group is
-// the one before draw `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/fold.rs, so
+// the one before draw `end`. The group's VkDispatchIndirectCommand is folded into two axes as in src/runtime/device/fold.rs, so
 // that its workgroups do not exceed the limit of one axis. `sums` contains the number of workgroups (64 bits) and of draws
 // of the group.
 fn store_group(group: u32, size: u32, sums: vec4<u32>, end: u32) {

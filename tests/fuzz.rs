@@ -1,7 +1,7 @@
 //! Damaged modules: any input results in an error or a module, with bounded allocations. If
 //! spirv-val accepts the input, it accepts the output.
 //!
-//! `VKXFB_FUZZ_CASES` is the number of cases (by default 6,000 with `VKXFB_FULL=1`, and a third of
+//! `VKXFB_FUZZ_CASES` is the number of cases (by default 6,000 with `VKXFB_FULL=1`, and a quarter of
 //! that without it), and `VKXFB_FUZZ_SEED` is their seed. libFuzzer does the same in the target `rewrite`
 //! of `fuzz/`.
 //!

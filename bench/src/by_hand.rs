@@ -5,16 +5,16 @@
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use vkxfb::internal::{compute_pipeline, vulkan_error};
-use vkxfb::lower::Backend;
+use vkxfb::runtime::compute_pipeline;
 use vkxfb::runtime::{ConsumerScope, RuntimeError};
-use vkxfb::spirv::words_from_bytes;
-use vkxfb::topology::{PrimitiveTopology, Shape};
 use vkxfb_probe::gpu::{Gpu, GpuError};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::spirv::words_from_bytes;
+use vkxfb_rewriter::topology::{PrimitiveTopology, Shape};
 
-use super::case::Case;
-use super::data::SALT;
-use super::memory::Memory;
+use crate::case::Case;
+use crate::data::SALT;
+use crate::memory::Memory;
 
 /// The push constants of the shaders.
 #[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -70,7 +70,7 @@ pub(super) fn measure(
     let (layout, made) = unsafe {
         let layout = device
             .create_pipeline_layout(&info, None)
-            .map_err(vulkan_error("vkCreatePipelineLayout"))?;
+            .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
         let cache = vk::PipelineCache::null();
         (layout, compute_pipeline(device, cache, layout, &words, c"main", &constants))
     };

@@ -6,12 +6,12 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::counts::MAX_BUFFER_SIZE;
 use vkxfb::runtime::Draw;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, Shape, XfbTopology};
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
+use vkxfb_rewriter::counts::MAX_BUFFER_SIZE;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex, Shape, XfbTopology};
 
-use super::data::Vertices;
+use crate::vertices::Vertices;
 
 /// The size in bytes of the loads and stores of the roofline kernel: a `uvec4`.
 pub const QUAD: u64 = 16;

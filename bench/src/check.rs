@@ -1,14 +1,14 @@
 //! Compares captures with the model on the CPU before they are timed, so that no wrong capture is
 //! timed.
 
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::case::Case;
-use super::compare::{self, Mismatch};
-use super::contestant::Contestant;
-use super::memory::{Memory, MemoryError};
-use super::roofline::Spread;
-use super::run::{Bench, BenchError, sample_failed};
+use crate::case::Case;
+use crate::compare;
+use crate::contestant::Contestant;
+use crate::memory::{Memory, MemoryError};
+use crate::roofline::Spread;
+use crate::state::{Bench, BenchError, Refusal, sample_failed};
 
 /// The numbers of vertices of the small captures that are compared: a capture with less than a workgroup, and
 /// a capture with several workgroups.
@@ -17,12 +17,6 @@ const SMALL: [u32; 2] = [12, 606];
 /// The value of each dword in capture buffers before a capture that is compared. No record contains
 /// this value.
 const SENTINEL: u32 = 0xa5a5_a5a5;
-
-/// The reason why a contestant cannot take part in a case.
-pub(super) enum Refusal {
-    Unavailable(String),
-    Wrong(Box<Mismatch>),
-}
 
 impl Bench<'_> {
     /// Compares small captures with the topology and the record of a case, once for each pipeline.

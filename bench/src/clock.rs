@@ -11,14 +11,14 @@
 
 use std::time::Duration;
 
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::case::{Case, Record, RecordError, Workload};
-use super::contestant::Contestant;
-use super::memory::{Memory, MemoryError, Sources};
-use super::roofline::Spread;
-use super::sample::{Sample, SampleError, Tools};
+use crate::case::{Case, Record, RecordError, Workload};
+use crate::contestant::Contestant;
+use crate::memory::{Memory, MemoryError, Sources};
+use crate::roofline::Spread;
+use crate::sample::{Sample, SampleError, Tools};
 
 /// The minimum time by the host's clock of work for which the two clocks are compared.
 const LONG: Duration = Duration::from_millis(10);

@@ -4,10 +4,10 @@
 
 use std::ops::Range;
 
-use super::case::Case;
-use super::contestant::Contestant;
-use super::data::write_record;
-use super::roofline::{self, Spread};
+use crate::case::Case;
+use crate::contestant::Contestant;
+use crate::data::write_record;
+use crate::roofline::{self, Spread};
 
 /// The maximum size in bytes of a buffer that is compared completely.
 const WHOLE: u64 = 1 << 20;
@@ -133,7 +133,7 @@ fn first_difference(
 mod tests {
     use super::*;
     use crate::case::{Record, Workload};
-    use vkxfb::topology::PrimitiveTopology;
+    use vkxfb_rewriter::topology::PrimitiveTopology;
 
     fn fan(vertices: u32) -> Case {
         let (workload, topology) = (Workload::Draw, PrimitiveTopology::TriangleFan);

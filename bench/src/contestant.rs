@@ -5,15 +5,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
-use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, RuntimeError};
-use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
+use vkxfb_rewriter::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::case::{Case, Division, Emission, PATCH, Record};
-use super::data::{self, SALT, Vertices};
-use super::roofline::Spread;
+use crate::case::{Case, Division, Emission, PATCH, Record};
+use crate::data::{self, SALT};
+use crate::roofline::Spread;
+use crate::vertices::Vertices;
 
 /// A contestant: a way to capture, or the roofline kernel, which only moves the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,7 +95,7 @@ impl Contestant {
             fan_vertices: if is_fan { case.vertices } else { 0 },
             ..CaptureNeeds::default()
         };
-        backend.refuses(&needs).map(|what| format!("the backend does not do {what}"))
+        needs.refused_by(backend).map(|what| format!("the backend does not do {what}"))
     }
 }
 
@@ -123,7 +124,7 @@ impl Serialize for Contestant {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PipelineError {
     #[error(transparent)]
-    Parse(#[from] vkxfb::spirv::ParseError),
+    Parse(#[from] vkxfb_rewriter::spirv::ParseError),
     #[error(transparent)]
     Lower(#[from] LowerError),
     #[error(transparent)]

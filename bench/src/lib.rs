@@ -11,7 +11,7 @@
 //!
 //! * No wrong capture is timed. Before a pipeline is timed, small captures with it are compared
 //!   byte by byte with the model on the CPU
-//!   ([`PrimitiveTopology::gather`](vkxfb::topology::PrimitiveTopology::gather)). The warm-up
+//!   ([`PrimitiveTopology::gather`](vkxfb_rewriter::topology::PrimitiveTopology::gather)). The warm-up
 //!   capture of each case is compared, too: completely, or, if it is large, at its start, in its
 //!   middle and at its end.
 //! * The [`roofline`] kernel reads and writes exactly the bytes that a capture has to. Several
@@ -47,7 +47,9 @@ pub mod roofline;
 pub mod run;
 mod sample;
 mod series;
+mod state;
 pub mod stats;
 pub mod table;
+mod vertices;
 
 pub use contestant::Contestant;

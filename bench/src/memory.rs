@@ -1,16 +1,16 @@
 //! Allocates the buffers of a case, which all contestants share.
 
 use ash::vk;
-use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, Context, CounterBuffer, IndexBuffer,
     IndexType, MemoryLocation, Pipeline, RuntimeError, VertexBuffer,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError};
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 
-use super::case::Case;
-use super::data::Vertices;
-use super::roofline::{Reached, ReachedBuffers};
+use crate::case::Case;
+use crate::roofline::{Reached, ReachedBuffers};
+use crate::vertices::Vertices;
 
 /// The number of bytes that are copied to the device at a time.
 const CHUNK: usize = 16 << 20;
@@ -243,7 +243,7 @@ fn arena_for(case: &Case) -> ArenaDesc {
 /// the roofline.
 fn usage(
     gpu: &Gpu,
-    of_backend: impl Fn(&Context, vkxfb::lower::Backend) -> vk::BufferUsageFlags,
+    of_backend: impl Fn(&Context, vkxfb_rewriter::lower::Backend) -> vk::BufferUsageFlags,
 ) -> vk::BufferUsageFlags {
     let ctx = gpu.context();
     let roofline = vk::BufferUsageFlags::STORAGE_BUFFER;

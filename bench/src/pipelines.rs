@@ -4,18 +4,18 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{ConsumerScope, ExpectedDraws, Pipeline};
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, GpuError, begin_render_pass};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::by_hand;
-use super::case::{Case, Record, Workload};
-use super::contestant::{Contestant, PipelineError, create, lower};
-use super::memory::{Memory, MemoryError, Sources};
-use super::report::{Maker, PipelineReport};
-use super::sample::capture;
-use super::stats::Spread;
+use crate::by_hand;
+use crate::case::{Case, Record, Workload};
+use crate::contestant::{Contestant, PipelineError, create, lower};
+use crate::memory::{Memory, MemoryError, Sources};
+use crate::report::{Maker, PipelineReport};
+use crate::sample::capture;
+use crate::stats::Spread;
 
 /// The topologies that are measured. A vertex is in one record of a triangle list, but in up to three records
 /// of a triangle strip.

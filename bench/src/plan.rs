@@ -4,10 +4,10 @@
 
 use std::str::FromStr;
 
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::case::{Case, Division, Emission, PATCH, Record, RecordError, Workload};
-use super::contestant::Contestant;
+use crate::case::{Case, Division, Emission, PATCH, Record, RecordError, Workload};
+use crate::contestant::Contestant;
 
 const KI: u32 = 1 << 10;
 const MI: u32 = 1 << 20;

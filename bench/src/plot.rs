@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use svg::Document;
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Style, Text};
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::picture::text_width;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::case::Workload;
-use super::contestant::Contestant;
-use super::report::{BenchReport, CaseReport};
+use crate::case::Workload;
+use crate::contestant::Contestant;
+use crate::report::{BenchReport, CaseReport};
 
 const STYLE: &str = include_str!("plot.css");
 

@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 use serde::{Serialize, Serializer};
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::report::{DeviceInfo, TOOL_VERSION};
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::case::{Case, Workload};
-use super::contestant::Contestant;
-use super::roofline::Spread as RooflineSpread;
-use super::stats::Spread;
+use crate::case::{Case, Workload};
+use crate::contestant::Contestant;
+use crate::roofline::Spread as RooflineSpread;
+use crate::stats::Spread;
 
 /// The version of the JSON format. It is raised if the meaning of a field changes or a field is
 /// removed.

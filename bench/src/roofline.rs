@@ -6,15 +6,15 @@ use std::collections::HashMap;
 
 use ash::vk;
 use serde::Serialize;
-use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::internal::{compute_pipeline, fold, vulkan_error};
 use vkxfb::runtime::{Buffer, Context, RuntimeError};
-use vkxfb::spirv::words_from_bytes;
+use vkxfb::runtime::{compute_pipeline, fold};
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
+use vkxfb_rewriter::spirv::words_from_bytes;
 
-use super::case::{Case, QUAD, Work};
+use crate::case::{Case, QUAD, Work};
 
 /// How the kernel accesses memory: like a capture with the corresponding
-/// [`ResourcePlan`](vkxfb::lower::ResourcePlan).
+/// [`ResourcePlan`](vkxfb_rewriter::lower::ResourcePlan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resources {
@@ -249,12 +249,12 @@ impl Descriptors {
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: the device is live.
         let layout = unsafe { device.create_descriptor_set_layout(&info, None) }
-            .map_err(vulkan_error("vkCreateDescriptorSetLayout"))?;
+            .map_err(RuntimeError::vulkan("vkCreateDescriptorSetLayout"))?;
         let sizes = [vk::DescriptorPoolSize { ty, descriptor_count: BUFFERS as u32 }];
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
         // SAFETY: the device is live.
         let pool = unsafe { device.create_descriptor_pool(&info, None) }
-            .map_err(vulkan_error("vkCreateDescriptorPool"));
+            .map_err(RuntimeError::vulkan("vkCreateDescriptorPool"));
         let mut made = Self { layout, pool: vk::DescriptorPool::null(), set: Default::default() };
         let set = pool.and_then(|pool| {
             made.pool = pool;
@@ -264,7 +264,7 @@ impl Descriptors {
                 .set_layouts(&layouts);
             // SAFETY: the layout and the pool, which has room for the set, are live.
             unsafe { device.allocate_descriptor_sets(&info) }
-                .map_err(vulkan_error("vkAllocateDescriptorSets"))
+                .map_err(RuntimeError::vulkan("vkAllocateDescriptorSets"))
         });
         match set {
             Ok(sets) => made.set = sets.first().copied().unwrap_or_default(),
@@ -377,7 +377,7 @@ impl Rooflines {
             .set_layouts(&sets);
         // SAFETY: the device is live.
         self.layout = unsafe { ctx.device().create_pipeline_layout(&info, None) }
-            .map_err(vulkan_error("vkCreatePipelineLayout"))?;
+            .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
         Ok(())
     }
 

@@ -1,49 +1,25 @@
 //! Runs a plan on a device.
 
 use std::collections::HashSet;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use vkxfb::counts::MAX_BUFFER_SIZE;
-use vkxfb_probe::gpu::{Gpu, GpuError};
+use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::run::device_info;
+use vkxfb_rewriter::counts::MAX_BUFFER_SIZE;
 
-use super::case::Case;
-use super::check::Refusal;
-use super::clock;
-use super::contestant::{Contestant, Pipelines};
-use super::memory::{Memory, MemoryError, Sources};
-use super::pipelines;
-use super::plan::Plan;
-use super::report::{BenchReport, CaseReport, Clock, LeftOut, Measured, Missing};
-use super::roofline::{Rooflines, Spread as RooflineSpread};
-use super::sample::{Sample, SampleError, Timer, Tools};
-use super::series::{SLOW, Series};
-use super::stats::Spread;
-
-/// The number of times that captures are measured, and limits for the time that this may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effort {
-    /// The minimum number of rounds of a case. Each contestant captures once in a round.
-    pub min_rounds: u32,
-    /// The maximum number of rounds of a case.
-    pub max_rounds: u32,
-    /// Rounds are made until this time and the minimum number of rounds have both been reached.
-    pub per_case: Duration,
-    /// The maximum time for a case. A case is left out if it would take longer, as predicted from a
-    /// smaller case of its series.
-    pub limit: Duration,
-}
-
-impl Default for Effort {
-    fn default() -> Self {
-        Self {
-            min_rounds: 5,
-            max_rounds: 31,
-            per_case: Duration::from_millis(200),
-            limit: Duration::from_secs(5),
-        }
-    }
-}
+use crate::case::Case;
+use crate::clock;
+use crate::contestant::{Contestant, Pipelines};
+use crate::memory::{Memory, MemoryError, Sources};
+use crate::pipelines;
+use crate::plan::Plan;
+use crate::report::{BenchReport, CaseReport, Clock, LeftOut, Measured, Missing};
+use crate::roofline::{Rooflines, Spread as RooflineSpread};
+use crate::sample::{Sample, Timer, Tools};
+use crate::series::{SLOW, Series};
+use crate::state::{Bench, Refusal, sample_failed};
+pub use crate::state::{BenchError, Effort};
+use crate::stats::Spread;
 
 /// The progress of a run.
 #[derive(Debug, Clone)]
@@ -54,25 +30,6 @@ pub struct Progress {
     pub total: usize,
     /// A description of what is measured now.
     pub what: String,
-}
-
-/// The reason why a run failed.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// An operation of the device failed.
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-    /// The device's clock could not be compared with the host's.
-    #[error("comparing the device's clock with the host's: {0}")]
-    Clock(String),
-    /// A pipeline could not be created from a shader of the benchmark.
-    #[error("pipelines of {record}: {reason}")]
-    Pipelines {
-        /// A description of the record.
-        record: String,
-        /// The reason why the pipeline could not be created.
-        reason: String,
-    },
 }
 
 /// Runs a plan.
@@ -128,18 +85,6 @@ pub fn run(
     }
     report.elapsed_s = start.elapsed().as_secs_f64();
     Ok(report)
-}
-
-/// The data of a run while it is in progress.
-pub(super) struct Bench<'a> {
-    pub(super) gpu: &'a mut Gpu,
-    pub(super) tools: Tools,
-    pub(super) sources: Sources,
-    effort: Effort,
-    report: BenchReport,
-    /// The small cases that were compared, with contestants that captured them correctly.
-    pub(super) checked: HashSet<(Case, Contestant)>,
-    last: Option<Series>,
 }
 
 /// The reason why a run stops before its end.
@@ -348,15 +293,6 @@ impl Bench<'_> {
             }
         }
         Ok(Ok(fastest.1))
-    }
-}
-
-pub(super) fn sample_failed(case: &Case, error: SampleError) -> BenchError {
-    match error {
-        SampleError::Gpu(error) => error.into(),
-        SampleError::Pipeline(error) => {
-            BenchError::Pipelines { record: case.to_string(), reason: error.to_string() }
-        }
     }
 }
 

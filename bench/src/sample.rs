@@ -3,18 +3,18 @@
 use std::time::Instant;
 
 use ash::vk;
-use vkxfb::internal::vulkan_error;
-use vkxfb::lower::Backend;
+
 use vkxfb::runtime::{
     ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, IndexBuffer, Pipeline, Recorder,
     RuntimeError,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError, Timestamps, begin_render_pass};
+use vkxfb_rewriter::lower::Backend;
 
-use super::case::Case;
-use super::contestant::{Contestant, PipelineError, Pipelines};
-use super::memory::Memory;
-use super::roofline::{Rooflines, Spread};
+use crate::case::Case;
+use crate::contestant::{Contestant, PipelineError, Pipelines};
+use crate::memory::Memory;
+use crate::roofline::{Rooflines, Spread};
 
 /// The times of one capture.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +61,7 @@ impl Timer {
         let pool = match timestamps {
             // SAFETY: the device is live, and its queue supports timestamps.
             Some(_) => unsafe { gpu.context().device().create_query_pool(&info, None) }
-                .map_err(vulkan_error("vkCreateQueryPool"))?,
+                .map_err(RuntimeError::vulkan("vkCreateQueryPool"))?,
             None => vk::QueryPool::null(),
         };
         Ok(Self { timestamps, pool })
@@ -106,7 +106,7 @@ impl Timer {
         let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
         // SAFETY: the submission that wrote both timestamps has finished.
         unsafe { ctx.device().get_query_pool_results(self.pool, 0, &mut values, flags) }
-            .map_err(vulkan_error("vkGetQueryPoolResults"))?;
+            .map_err(RuntimeError::vulkan("vkGetQueryPoolResults"))?;
         Ok(Some(timestamps.nanoseconds(values)))
     }
 

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use super::case::Case;
-use super::contestant::Contestant;
+use crate::case::Case;
+use crate::contestant::Contestant;
 
 /// If a case would take too long, contestants that are more than this many times as slow as the
 /// roofline are left out.
@@ -69,7 +69,7 @@ impl Series {
 mod tests {
     use super::*;
     use crate::case::{Record, Workload};
-    use vkxfb::topology::PrimitiveTopology;
+    use vkxfb_rewriter::topology::PrimitiveTopology;
 
     fn case(vertices: u32) -> Case {
         let (workload, topology) = (Workload::Draw, PrimitiveTopology::TriangleFan);

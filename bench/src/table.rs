@@ -7,9 +7,9 @@ use std::fmt::{self, Write};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use vkxfb_probe::terminal::in_line;
 
-use super::case::Workload;
-use super::contestant::Contestant;
-use super::report::{BenchReport, CaseReport, Maker, Measured, PipelineReport};
+use crate::case::Workload;
+use crate::contestant::Contestant;
+use crate::report::{BenchReport, CaseReport, Maker, Measured, PipelineReport};
 
 /// The table has rules at its top and bottom, and below its header.
 const RULES: TableStyle =

@@ -11,7 +11,8 @@ use vkxfb::runtime::{
 };
 
 use crate::arguments::{array, provoking_vertex, required, topology};
-use crate::capture::{VkxfbBufferRange, VkxfbCapture, VkxfbCounterBuffer, command};
+use crate::buffers::{VkxfbBufferRange, VkxfbCounterBuffer};
+use crate::capture::{VkxfbCapture, command};
 use crate::context::Shared;
 use crate::error::{Error, VkxfbResult};
 use crate::extensible::{extensible, read};

@@ -11,7 +11,9 @@
 //! Every function that can fail returns a [`VkxfbResult`], and stores a message for its thread,
 //! which [`vkxfb_last_error`] returns. No function lets a panic unwind into C.
 
+mod active_query;
 mod arguments;
+mod buffers;
 mod capture;
 mod context;
 mod device;
@@ -22,12 +24,12 @@ mod extensible;
 mod pipeline;
 mod query;
 
+pub use buffers::{VKXFB_MAX_BUFFERS, VkxfbBufferRange, VkxfbCounterBuffer};
 pub use capture::{
-    VKXFB_MAX_BUFFERS, VkxfbBufferRange, VkxfbCapture, VkxfbCaptureBeginInfo, VkxfbCaptureOrder,
-    VkxfbCaptured, VkxfbCounterBuffer, vkxfb_capture_begin, vkxfb_capture_begin_inactive,
-    vkxfb_capture_create, vkxfb_capture_destroy, vkxfb_capture_end, vkxfb_capture_finish,
-    vkxfb_capture_order_create, vkxfb_capture_order_destroy, vkxfb_capture_order_forget,
-    vkxfb_capture_play, vkxfb_capture_reset,
+    VkxfbCapture, VkxfbCaptureBeginInfo, VkxfbCaptureOrder, VkxfbCaptured, vkxfb_capture_begin,
+    vkxfb_capture_begin_inactive, vkxfb_capture_create, vkxfb_capture_destroy, vkxfb_capture_end,
+    vkxfb_capture_finish, vkxfb_capture_order_create, vkxfb_capture_order_destroy,
+    vkxfb_capture_order_forget, vkxfb_capture_play, vkxfb_capture_reset,
 };
 pub use context::{
     VkxfbContext, VkxfbContextProperties, vkxfb_context_buffer_usage, vkxfb_context_create,

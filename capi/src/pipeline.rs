@@ -18,7 +18,7 @@ use crate::arguments::{
     array, create, owned, provoking_vertex, required, required_mut, string, strings, topology,
     typed_chain,
 };
-use crate::capture::VKXFB_MAX_BUFFERS;
+use crate::buffers::VKXFB_MAX_BUFFERS;
 use crate::context::{Shared, VkxfbContext};
 use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 use crate::extensible::{Output, extensible, read};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ash::vk;
 use vkxfb::runtime::{QueryKind, QueryPool, ResultTarget, RuntimeError};
 
+use crate::active_query::ActiveQuery;
 use crate::arguments::{create, owned, required, required_mut};
 use crate::capture::{VkxfbCapture, command};
 use crate::context::{Shared, VkxfbContext};
@@ -19,21 +20,6 @@ use crate::error::{Error, VkxfbResult, guard, guard_quietly};
 pub struct VkxfbQueryPool {
     pool: QueryPool,
     shared: Arc<Shared>,
-}
-
-/// A query that was begun and has not ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ActiveQuery {
-    /// The address of the pool. It is only compared, so that a capture may move to another thread.
-    pool: usize,
-    query: u32,
-    index: u32,
-}
-
-impl ActiveQuery {
-    fn new(pool: &VkxfbQueryPool, query: u32, index: u32) -> Self {
-        Self { pool: (&raw const *pool).addr(), query, index }
-    }
 }
 
 /// Creates a pool of queries of `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`, which count
@@ -315,7 +301,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
         command(capture, "vkxfb_capture_begin_query_indexed", |capture| {
             let pool = required(query_pool, "queryPool")?;
             capture.recorder().begin_query_indexed(&pool.pool, query, index)?;
-            capture.active_queries.push(ActiveQuery::new(pool, query, index));
+            capture.active_queries.push(ActiveQuery::new(&pool.pool, query, index));
             Ok(())
         })
     }
@@ -338,7 +324,7 @@ pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
             let pool = required(query_pool, "queryPool")?;
             // The recorder would end any active query of the stream, so this checks that it is this
             // one.
-            let ended = ActiveQuery::new(pool, query, index);
+            let ended = ActiveQuery::new(&pool.pool, query, index);
             let active = &mut capture.active_queries;
             let Some(place) = active.iter().position(|active| *active == ended) else {
                 let message = format!("query {query} is not active for vertex stream {index}");

@@ -2,8 +2,10 @@
 //! needs them because it reads the attributes from the vertex buffers itself.
 
 use anyhow::{Result, bail};
-use vkxfb::internal::reflect::VertexReads;
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_rewriter::lower::reflect::VertexReads;
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 /// The options that correspond to `VkPipelineVertexInputStateCreateInfo`.
 #[derive(Debug, clap::Args)]
@@ -136,8 +138,9 @@ fn parse_attribute(text: &str) -> Result<Attribute, String> {
             (format, Some((number(binding)?, number(offset)?)))
         }
     };
-    let format =
-        format.parse().map_err(|error: vkxfb::vertex_input::UnknownFormat| error.to_string());
+    let format = format
+        .parse()
+        .map_err(|error: vkxfb_rewriter::vertex_input::UnknownFormat| error.to_string());
     Ok(Attribute { location: number(location)?, format: format?, place })
 }
 

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_bench::Contestant;
 use vkxfb_bench::plan::{Part, Plan, Selection};
 use vkxfb_bench::run::{self, Effort};
 use vkxfb_bench::{plot, table};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 /// The arguments of `vkxfb bench`.
 #[derive(Debug, clap::Args)]
@@ -21,34 +21,34 @@ pub(crate) struct Arguments {
     device: Option<DeviceSelector>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: super::ProfileName,
+    profile: crate::options::ProfileName,
     /// How the compute backend accesses memory, and which variants of the roofline (a kernel that
     /// only moves the bytes) are measured
     #[arg(long, value_enum, default_value_t)]
-    resources: super::ResourcesName,
+    resources: crate::options::ResourcesName,
 
     /// Pass lowered shaders to the driver without optimizing them, to rule out effects of the
     /// optimizer
     #[arg(long)]
     unoptimized: bool,
     /// Only these parts: draw, many-draws, indexed, formats, geometry, tessellation, pipelines
-    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = super::part::<Part>)]
+    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = crate::options::part::<Part>)]
     part: Vec<Part>,
     /// Only these topologies, for example triangle-list,triangle-strip
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<PrimitiveTopology>)]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::part::<PrimitiveTopology>)]
     topology: Vec<PrimitiveTopology>,
     /// Only records of these sizes in bytes: 16, 32, 64, 256
-    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = super::part::<u32>)]
+    #[arg(long, value_name = "BYTES,...", value_delimiter = ',', value_parser = crate::options::part::<u32>)]
     size: Vec<u32>,
     /// Only records in these numbers of capture buffers: 1 to 4
-    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = super::part::<u32>)]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = crate::options::part::<u32>)]
     buffers: Vec<u32>,
     /// Only these numbers of vertices, or of indices: 3 to 64Mi
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_count)]
     vertices: Vec<u32>,
     /// Only these contestants, in addition to the roofline: native, vertex, compute,
     /// compute-specialized
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = super::part::<Contestant>)]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::part::<Contestant>)]
     backend: Vec<Contestant>,
     /// Measure every size, number of buffers and topology, with more numbers of vertices
     #[arg(long)]
@@ -121,7 +121,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     // The arguments are checked before the device is opened, so that errors are reported at once.
     let plan = arguments.plan()?;
-    super::check_outputs([&arguments.plot])?;
+    crate::files::check_outputs([&arguments.plot])?;
     let mut gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
         profile: arguments.profile.into(),
@@ -138,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             bail!("the profile does not include the backend {backend}");
         }
     }
-    let bar = super::progress_bar();
+    let bar = crate::print::progress_bar();
     let result = run::run(&mut gpu, &plan, &arguments.effort(), |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
@@ -146,24 +146,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     });
     bar.finish_and_clear();
     let mut report = result?;
-    report.validation = super::once_each(&gpu.close());
+    report.validation = crate::print::once_each(&gpu.close());
     if let Some(file) = &arguments.plot {
         match plot::render(&report) {
-            Some(svg) => super::write(file, &svg)?,
-            None => super::complain("no plot:", "no draw without an index buffer was measured"),
+            Some(svg) => crate::files::write(file, &svg)?,
+            None => {
+                crate::print::complain("no plot:", "no draw without an index buffer was measured")
+            }
         }
     }
     if arguments.json {
-        super::show_json(&report)?
+        crate::print::show_json(&report)?
     } else {
-        super::show(&table::render(&report))?
+        crate::print::show(&table::render(&report))?
     }
     for wrong in report.wrong.iter().filter(|_| arguments.json) {
-        super::complain("wrong:", wrong);
+        crate::print::complain("wrong:", wrong);
     }
     Ok(match (report.wrong.is_empty(), report.validation.is_empty()) {
         (false, _) => 1,
-        (true, false) => super::COULD_NOT_RUN,
+        (true, false) => crate::status::COULD_NOT_RUN,
         (true, true) => 0,
     })
 }

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1)]
     max_dual_source: u32,
     #[command(flatten)]
-    output: super::Output,
+    output: crate::output::Output,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -56,7 +56,7 @@ struct Output {
 
 /// Runs `vkxfb broadcast-color`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::source::read_spirv(&arguments.shader)?;
+    let words = crate::source::read_spirv(&arguments.shader)?;
     let mut options = BroadcastOptions::new(arguments.attachments, arguments.max_attachments)
         .max_dual_source_attachments(arguments.max_dual_source);
     options.entry_point = arguments.entry_point.as_deref();

@@ -22,13 +22,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use spirv::ExecutionModel;
-use vkxfb::capture::MAX_STREAMS;
-use vkxfb::internal::reflect;
-use vkxfb::lower::{Backend, Captures};
-use vkxfb::topology::ProvokingVertex;
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
 use vkxfb_probe::report::Outcome;
 use vkxfb_probe::subject::has_later_point_size;
+use vkxfb_rewriter::capture::MAX_STREAMS;
+use vkxfb_rewriter::lower::reflect;
+use vkxfb_rewriter::lower::{Backend, Captures};
+use vkxfb_rewriter::topology::ProvokingVertex;
 
 use self::attributes::{Choices, Files};
 use self::compare::Compared;
@@ -41,7 +41,8 @@ use self::picture::{Picture, PictureArguments};
 use self::plan::Plan;
 use self::progress::Steps;
 use self::records::place;
-use super::{Stages, everything};
+use crate::everything;
+use crate::stages::Stages;
 
 /// The arguments of `vkxfb capture`.
 #[derive(Debug, clap::Args)]
@@ -50,7 +51,7 @@ pub(crate) struct Arguments {
     /// A vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
-    captured: super::Captured,
+    captured: crate::captured::Captured,
     #[command(flatten)]
     draw: DrawArguments,
     /// What the input with this name or location reads, if the name does not tell: a column (0=position), converted to
@@ -59,13 +60,13 @@ pub(crate) struct Arguments {
     #[arg(long = "attribute", value_name = "INPUT=COLUMN[:FORMAT]|NUMBERS|computed")]
     attributes: Vec<Choices>,
     #[command(flatten)]
-    supplied: super::supplied::Supplied,
+    supplied: crate::supplied::Supplied,
     /// Make up what is not given, the same at each run: numbers for attributes, buffers and push constants, and patches
     /// of as many vertices as the control shader makes of each
     #[arg(long, requires = "vertices", conflicts_with_all = ["mesh", "indices", "per_instance"])]
     made_up: bool,
     /// The backend that captures: native, vertex or compute
-    #[arg(long, value_parser = super::parse_backend, default_value = "compute")]
+    #[arg(long, value_parser = crate::options::parse_backend, default_value = "compute")]
     backend: Backend,
     /// Capture with the driver as well, and compare; the exit status is 1 if they differ
     #[arg(long)]
@@ -75,10 +76,10 @@ pub(crate) struct Arguments {
     device: Option<DeviceSelector>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: super::ProfileName,
+    profile: crate::options::ProfileName,
     /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
-    resources: super::ResourcesName,
+    resources: crate::options::ResourcesName,
 
     /// Pass lowered shaders to the driver without optimizing them, to rule out effects of the
     /// optimizer
@@ -88,7 +89,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     validate: bool,
     /// The provoking vertex of a primitive: first or last
-    #[arg(long, value_parser = super::probe::parse_provoking, default_value = "first")]
+    #[arg(long, value_parser = crate::options::parse_provoking, default_value = "first")]
     provoking: ProvokingVertex,
     /// Vertex stream to show, for a geometry shader that emits to several; by default the first
     /// that is captured
@@ -189,7 +190,7 @@ impl Arguments {
     /// Checks the arguments, as far as that is possible without reading files.
     fn check(&self) -> Result<()> {
         self.picture.check()?;
-        super::check_outputs([&self.output, &self.picture.picture])?;
+        crate::files::check_outputs([&self.output, &self.picture.picture])?;
         let stage = self.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
         if stage != ExecutionModel::Vertex {
             bail!("only vertex shaders are captured: pipelines take no others");
@@ -243,7 +244,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     }
     let picture = arguments.picture.of(&plan.columns).with_context(in_file)?;
     for what in interface::unwritten(&stages.all(), &arguments.captured.files(&arguments.shader))? {
-        super::complain("warning:", what);
+        crate::print::complain("warning:", what);
     }
     let progress = Steps::new(picture.is_some());
     let read = |file: &Option<PathBuf>| file.as_deref().map(Mesh::read).transpose();
@@ -295,12 +296,12 @@ fn capture(
     let assembly = arguments.draw.assembly(geometry, is_tessellated, made_up, &mut missing)?;
     missing.check()?;
     for mesh in files.mesh.into_iter().chain(files.instances) {
-        mesh.remark.iter().for_each(super::remark);
+        mesh.remark.iter().for_each(crate::print::remark);
     }
     if let Some(mesh) = files.mesh.filter(|mesh| mesh.joints.is_some())
         && !(applies_skin && vertex_data.reads_joints)
     {
-        super::remark(format_args!(
+        crate::print::remark(format_args!(
             "{} has a skin that this shader does not apply: it needs inputs for joints and weights, and a block whose \
              matrices are given as =skin",
             mesh.name
@@ -308,7 +309,7 @@ fn capture(
     }
     let drawn = arguments.draw.drawn(files, &vertex_data)?;
     if let Some(remark) = drawn.left_over(assembly) {
-        super::remark(remark);
+        crate::print::remark(remark);
     }
     let job = Job {
         stages,
@@ -364,7 +365,7 @@ fn capture(
     if let (Some(Format::Ply | Format::Glb), Some(place)) = (format, place(records.columns))
         && let Some(remark) = place.guessed_position()
     {
-        super::remark(match &arguments.output {
+        crate::print::remark(match &arguments.output {
             Some(file) => format!("{}: {remark}", file.display()),
             None => remark,
         });
@@ -377,7 +378,7 @@ fn capture(
         let name = names.collect::<Vec<_>>().join(" and ");
         files.push((picture.file, picture.render(&mut gpu, &shown, &name)?));
     }
-    let messages = super::once_each(&gpu.close());
+    let messages = crate::print::once_each(&gpu.close());
     progress.begin("writing");
     let is_seen = arguments.output.is_none() && std::io::stdout().is_terminal();
     let bytes = match format {
@@ -394,16 +395,18 @@ fn capture(
     };
     progress.end();
     for (file, bytes) in &files {
-        super::write(file, bytes)?;
+        crate::files::write(file, bytes)?;
     }
     match (printed, format) {
-        (Some(json), Some(Format::Json)) => super::show_json_text(&String::from_utf8_lossy(&json))?,
-        (Some(table), Some(Format::Table)) => super::show(&String::from_utf8_lossy(&table))?,
-        (Some(data), _) => super::show_data(&data)?,
+        (Some(json), Some(Format::Json)) => {
+            crate::print::show_json_text(&String::from_utf8_lossy(&json))?
+        }
+        (Some(table), Some(Format::Table)) => crate::print::show(&String::from_utf8_lossy(&table))?,
+        (Some(data), _) => crate::print::show_data(&data)?,
         (None, _) => {
             let names = files.iter().map(|(file, _)| file.display().to_string());
             let names = names.collect::<Vec<_>>().join(", ");
-            super::show(&format!("{names}: {}\n", shown.summary()))?;
+            crate::print::show(&format!("{names}: {}\n", shown.summary()))?;
         }
     }
     let mut outcome = Outcome::AllRight;
@@ -411,16 +414,18 @@ fn capture(
     let records = records.vertices;
     match native.map(|native| compare(plan, &taken, &native, per_primitive)) {
         Some(Compared::Different(difference)) => {
-            super::complain("the driver captured something else:", difference);
+            crate::print::complain("the driver captured something else:", difference);
             outcome = Outcome::Mismatches;
         }
         // The result of the comparison goes to standard error, because other programs may read the
         // captured vertices from standard output.
         Some(Compared::Equal) => {
-            super::remark(format_args!("equal to the driver's own capture, {records} records"));
+            crate::print::remark(format_args!(
+                "equal to the driver's own capture, {records} records"
+            ));
         }
         Some(Compared::AsSets(how)) => {
-            super::remark(format_args!(
+            crate::print::remark(format_args!(
                 "equal to the driver's own capture, {records} records, {how}; see \
                  src/guide/limits.md#tessellation"
             ));
@@ -428,7 +433,7 @@ fn capture(
         None => {}
     }
     for message in &messages {
-        super::complain("validation:", message);
+        crate::print::complain("validation:", message);
         outcome = Outcome::CouldNotRun;
     }
     Ok(outcome.exit_code())

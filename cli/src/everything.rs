@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 use spirv::StorageClass;
-use vkxfb::capture::{BufferMode, CaptureError, CaptureList, Layout};
-use vkxfb::internal::capture::{InterfaceVariable, interface_variables};
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::EntryPoint;
-use vkxfb::lower::Shader;
+use vkxfb_rewriter::capture::{BufferMode, CaptureError, CaptureList, Layout};
+use vkxfb_rewriter::capture::{InterfaceVariable, interface_variables};
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::EntryPoint;
 
 /// Returns a capture list with the position and all outputs that have locations, of the vertex stream `stream` or, if
 /// that is `None`, of the first stream with such outputs. `None` if the shader has transform feedback decorations, or

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use anyhow::{Context, Result, anyhow};
-use vkxfb::spirv::words_from_bytes;
+use vkxfb_rewriter::spirv::words_from_bytes;
 
 /// The names of the program: the one that it has, and the one that it had before, which Debian 12 still gives it.
 const PROGRAMS: [&str; 2] = ["glslang", "glslangValidator"];

@@ -1,12 +1,12 @@
 //! Advises the user which option of the command avoids an error. Messages of the library do not mention
 //! options, because the library does not know them.
 
-use vkxfb::capture::CaptureError;
-use vkxfb::lower::{Backend, LowerError};
 use vkxfb::runtime::RuntimeError;
 use vkxfb_probe::gpu::GpuError;
+use vkxfb_rewriter::capture::CaptureError;
+use vkxfb_rewriter::lower::{Backend, LowerError};
 
-use super::Command;
+use crate::command::Command;
 
 /// Returns a line to be shown below an error message. `None` if there is no advice for the error.
 pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static str> {

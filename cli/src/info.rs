@@ -7,19 +7,21 @@ use anyhow::Result;
 use ash::vk;
 use owo_colors::OwoColorize;
 use serde::Serialize;
-use vkxfb::internal::{Tuning, Workaround, version_string};
-use vkxfb::lower::Backend;
+use vkxfb::runtime::tunings::Tuning;
+use vkxfb::runtime::version_string;
+use vkxfb::runtime::workarounds::Workaround;
 use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices};
 use vkxfb_probe::terminal::in_line;
+use vkxfb_rewriter::lower::Backend;
 
-use super::layer::{Installed, NAME, installed};
+use crate::layer::{Installed, NAME, installed};
 
 /// The arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Limit the features of the devices that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: super::ProfileName,
+    profile: crate::options::ProfileName,
     /// Load this driver's library directly, without the Vulkan loader
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
@@ -104,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let installed = installed();
     let devices: Vec<Device<'_>> = devices.iter().map(|info| describe(info, &installed)).collect();
     if arguments.json {
-        super::show_json(&devices)?;
+        crate::print::show_json(&devices)?;
         return Ok(0);
     }
     let mut text = String::new();
@@ -135,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         }
     }
     describe_layer(&installed, &mut text)?;
-    super::show_coloured(&text)?;
+    crate::print::show_coloured(&text)?;
     Ok(0)
 }
 

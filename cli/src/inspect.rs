@@ -8,20 +8,20 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::Serialize;
 use spirv::StorageClass;
-use vkxfb::capture::{CaptureError, CapturedOutput, Layout, Varying};
-use vkxfb::internal::capture::{InterfaceVariable, interface_variables, locations_used};
-use vkxfb::internal::reflect::{
+use vkxfb_rewriter::capture::{CaptureError, CapturedOutput, Layout, Varying};
+use vkxfb_rewriter::capture::{InterfaceVariable, interface_variables, locations_used};
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::lower::reflect::{
     DescriptorUse, PushConstant, ResourceType, geometry, push_constants, resource_interface,
 };
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::declared_constants;
-use vkxfb::internal::spirv::entry_point::stage_name;
-use vkxfb::lower::Shader;
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::declared_constants;
+use vkxfb_rewriter::spirv::entry_point::stage_name;
 
-use super::source::Sources;
-use super::specialize::default_of;
-use super::supplied::{self, Member};
+use crate::source::Sources;
+use crate::specialize::default_of;
+use crate::supplied::{self, Member};
 
 /// The arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     /// (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
-    captured: super::Captured,
+    captured: crate::captured::Captured,
     /// Show what is captured as Mesa and OpenGL list it: outputs by component, and varyings
     #[arg(long)]
     gl: bool,
@@ -63,7 +63,7 @@ struct Inspection {
     stage: &'static str,
     entry_point: String,
     /// The primitives of a geometry shader, or of tessellation shaders. `None` for other shaders.
-    geometry: Option<super::Primitives>,
+    geometry: Option<crate::primitives::Primitives>,
     /// The shaders that precede the shader, in the order in which they run.
     before: Vec<StageRow>,
     constants: Vec<ConstantRow>,
@@ -191,9 +191,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let file = arguments.captured.file(&arguments.shader);
     let inspection = inspect(arguments, &sources).with_context(|| file.display().to_string())?;
     if arguments.json {
-        super::show_json(&inspection)?;
+        crate::print::show_json(&inspection)?;
     } else {
-        super::show(&text::render(&inspection, arguments.gl)?)?;
+        crate::print::show(&text::render(&inspection, arguments.gl)?)?;
     }
     Ok(0)
 }
@@ -238,7 +238,7 @@ fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
         stage: stage_name(entry.model),
         entry_point: entry.name.clone(),
         geometry: geometry(&shader, &stages.native())?
-            .map(|primitives| super::Primitives::of(primitives, entry.model)),
+            .map(|primitives| crate::primitives::Primitives::of(primitives, entry.model)),
         before,
         constants: constants
             .into_iter()

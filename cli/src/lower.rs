@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{Backend, Captures, Lowered, ResourcePlan, compute, native, vertex};
-use vkxfb::vertex_input::{InputRate, VertexInput};
+use vkxfb_rewriter::lower::compute::WorkgroupSizes;
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Backend, Captures, Lowered, ResourcePlan, compute, native, vertex};
+use vkxfb_rewriter::vertex_input::{InputRate, VertexInput};
 
-use super::source::Sources;
+use crate::source::Sources;
 
 /// The arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
@@ -20,12 +20,12 @@ pub(crate) struct Arguments {
     /// or geometry shader), or a vertex shader in WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     /// The backend: native, vertex or compute
-    #[arg(long, value_parser = super::parse_backend)]
+    #[arg(long, value_parser = crate::options::parse_backend)]
     backend: Backend,
     #[command(flatten)]
-    captured: super::Captured,
+    captured: crate::captured::Captured,
     #[command(flatten)]
-    attributes: super::attributes::Attributes,
+    attributes: crate::attributes::Attributes,
     /// For the compute backend: number of invocations of a workgroup
     #[arg(long, value_name = "N", default_value_t = compute::DEFAULT_WORKGROUP_SIZE)]
     workgroup_size: u32,
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = native::MIN_OUTPUT_COMPONENTS)]
     max_output_components: u32,
     #[command(flatten)]
-    output: super::Output,
+    output: crate::output::Output,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -156,7 +156,7 @@ struct Report<'a> {
     push_constants: Option<&'a Range<u32>>,
     spec_ids: Option<SpecIds>,
     /// The declarations of the stages after the vertex shader. `None` if there is only one shader.
-    geometry: Option<super::Primitives>,
+    geometry: Option<crate::primitives::Primitives>,
     /// This field and all that follow are only for the compute backend.
     workgroup_size: u32,
     shared_memory: u32,
@@ -229,7 +229,9 @@ impl<'a> Report<'a> {
                 plain: ids.unchecked,
                 workgroup_size: ids.workgroup_size,
             }),
-            geometry: lowered.geometry().map(|of| super::Primitives::of(of, lowered.stage)),
+            geometry: lowered
+                .geometry()
+                .map(|of| crate::primitives::Primitives::of(of, lowered.stage)),
             workgroup_size: compute.map_or(0, |compute| compute.workgroup_sizes.others),
             shared_memory: compute.map_or(0, |compute| compute.shared_memory),
             attribute_locations: compute

@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use super::{Arguments, show};
+use crate::print::show;
 
 const EXAMPLES: &str = "Examples:
   vkxfb completions bash > ~/.local/share/bash-completion/completions/vkxfb
@@ -22,16 +22,15 @@ pub struct CompletionArguments {
 }
 
 /// Prints the completions for a shell: `vkxfb completions`.
-pub fn completions(arguments: &CompletionArguments) -> Result<u8> {
+pub fn completions(arguments: &CompletionArguments, mut command: Command) -> Result<u8> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "vkxfb", &mut script);
+    clap_complete::generate(arguments.shell, &mut command, "vkxfb", &mut script);
     show(&String::from_utf8(script)?)?;
     Ok(0)
 }
 
 /// Prints a manual page with all commands and their options: `vkxfb man`.
-pub fn page() -> Result<u8> {
-    let mut command = Arguments::command();
+pub fn page(mut command: Command) -> Result<u8> {
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
@@ -44,26 +43,4 @@ pub fn page() -> Result<u8> {
     }
     show(&String::from_utf8(page)?)?;
     Ok(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Checks the width of the text that follows the options, for a command and its subcommands.
-    fn check_width(command: &clap::Command) {
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-        for line in help.lines() {
-            // Examples may be wider, because each stays on one line to be copied. Only the examples of `capture` are
-            // checked like other text.
-            let is_example = line.starts_with("  ") && command.get_name() != "capture";
-            assert!(is_example || line.chars().count() <= 78, "{}: {line}", command.get_name());
-        }
-        command.get_subcommands().for_each(check_width);
-    }
-
-    #[test]
-    fn help_fits_into_a_terminal() {
-        check_width(&Arguments::command());
-    }
 }

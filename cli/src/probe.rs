@@ -12,15 +12,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use vkxfb::lower::{Backend, Captures};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_probe::bug::{BugReport, Failing, FailingShader, bug_report};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
+use vkxfb_probe::html;
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
-use vkxfb_probe::report::{self, BugReport, Failing, FailingShader, Failure, Outcome, ProbeReport};
+use vkxfb_probe::report::{self, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
 use vkxfb_probe::shaders::{ProbeGeometry, ProbeShader};
 use vkxfb_probe::subject::Subject;
 use vkxfb_probe::table;
+use vkxfb_rewriter::lower::{Backend, Captures};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 use self::running::Running;
 
@@ -38,16 +40,16 @@ pub(crate) struct Arguments {
     driver: Option<PathBuf>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: super::ProfileName,
+    profile: crate::options::ProfileName,
     /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
-    resources: super::ResourcesName,
+    resources: crate::options::ResourcesName,
 
     /// Pass lowered shaders to the driver without optimizing them, to rule out faults of the optimizer
     #[arg(long)]
     unoptimized: bool,
     /// Only this backend: native, vertex or compute
-    #[arg(long, value_parser = super::parse_backend)]
+    #[arg(long, value_parser = crate::options::parse_backend)]
     backend: Option<Backend>,
     /// Only this topology, for example triangle-strip
     #[arg(long, value_parser = parse_topology)]
@@ -57,11 +59,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE|NAME")]
     shader: Option<PathBuf>,
     #[command(flatten)]
-    captured: super::Captured,
+    captured: crate::captured::Captured,
     #[command(flatten)]
-    supplied: super::supplied::Supplied,
+    supplied: crate::supplied::Supplied,
     /// Only this provoking vertex: first or last
-    #[arg(long, value_parser = parse_provoking)]
+    #[arg(long, value_parser = crate::options::parse_provoking)]
     provoking: Option<ProvokingVertex>,
     /// Only draws with this number of vertices
     #[arg(long, value_name = "N")]
@@ -180,12 +182,6 @@ Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb
 relies on; 2 something kept the probe from running, a case or a trial was
 lost, or the validation layer objected.";
 
-pub(super) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
-    let name = name.to_ascii_lowercase();
-    let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
-    found.ok_or_else(|| "one of: first, last".to_owned())
-}
-
 /// Parses the name of a topology, as this command writes it (`triangle-list`) or as Vulkan does
 /// (`VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST`, or without that prefix).
 fn parse_topology(name: &str) -> Result<PrimitiveTopology, String> {
@@ -266,7 +262,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             bail!("{option} takes a file; {option} /dev/stdout writes to standard output");
         }
     }
-    super::check_outputs([&arguments.html, &arguments.report])?;
+    crate::files::check_outputs([&arguments.html, &arguments.report])?;
     let mut running = running(true)?;
     let selectors = match &arguments.device {
         Some(selector) => vec![selector.clone()],
@@ -292,22 +288,22 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
             }
             // If one of several devices fails, the remaining ones are probed all the same.
             Err(error) if several => {
-                super::complain("error:", format_args!("{error:#}"));
+                crate::print::complain("error:", format_args!("{error:#}"));
                 failed = true;
             }
             Err(error) => return Err(error),
         }
     }
     if arguments.json {
-        super::show_json_text(&report::to_json(&reports)?)?;
+        crate::print::show_json_text(&report::to_json(&reports)?)?;
     }
     if let Some(file) = &arguments.html {
-        super::write(file, &report::to_html(&reports))?;
+        crate::files::write(file, &html::render(&reports))?;
     }
     if let Some(file) = &arguments.report {
         let bug =
-            BugReport { reports: &reports, failing: failing.as_ref(), log: &super::log::kept() };
-        super::write(file, &report::bug_report(&bug)?)?;
+            BugReport { reports: &reports, failing: failing.as_ref(), log: &crate::log::kept() };
+        crate::files::write(file, &bug_report(&bug)?)?;
     }
     let outcome = report::outcome(&reports);
     let outcome = if failed { outcome.worse(Outcome::CouldNotRun) } else { outcome };
@@ -399,7 +395,7 @@ fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
     }
     let sources = captured.read(file)?;
     let values = sources.specialized();
-    let crate::Stages { mut shader, before, .. } = captured.stages(&sources, &values);
+    let crate::stages::Stages { mut shader, before, .. } = captured.stages(&sources, &values);
     let name = captured.file(file).display().to_string();
     let list = match captured.list(&shader).with_context(|| name.clone())? {
         None => crate::everything::list(&shader, None).with_context(|| name.clone())?,
@@ -463,8 +459,8 @@ fn open(
     }
     let plan = plan(arguments, &gpu, subject)?;
     let profile = match arguments.profile {
-        super::ProfileName::Full => "",
-        super::ProfileName::Bifrost => "bifrost",
+        crate::options::ProfileName::Full => "",
+        crate::options::ProfileName::Bifrost => "bifrost",
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
     if let Some(fault) = injected {
@@ -472,7 +468,7 @@ fn open(
             "faults were injected ({INJECTED}={fault}): this says nothing about the driver"
         ));
     }
-    if arguments.resources == super::ResourcesName::Descriptors {
+    if arguments.resources == crate::options::ResourcesName::Descriptors {
         report.resources = "descriptors".to_owned();
     }
     report.options = arguments.shader_options();
@@ -506,7 +502,7 @@ fn probe_device(
     say("opening the device");
     let Opened { mut gpu, mut plan, mut report } = open(arguments, device, subject)?;
     let start = Instant::now();
-    let bar = super::progress_bar();
+    let bar = crate::print::progress_bar();
     let told = Cell::new(start);
     let observe = |Progress { done, total, batch }: Progress<'_>| {
         bar.set_length(total as u64);
@@ -515,7 +511,7 @@ fn probe_device(
         bar.set_message(format!("{backend} {row}"));
         if bar.is_hidden() && told.get().elapsed() >= TELL_EVERY {
             told.set(Instant::now());
-            super::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
+            crate::print::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
         }
     };
     // `empty` is a copy of the report before it has results. The commands that repeat a trial or a case are made from
@@ -540,7 +536,7 @@ fn probe_device(
         ));
     }
     if !arguments.json && !arguments.head_is_shown {
-        super::show_coloured(&table::render_head(&report, true))?;
+        crate::print::show_coloured(&table::render_head(&report, true))?;
         #[cfg(unix)]
         crash::head_is_shown();
     }
@@ -552,7 +548,7 @@ fn probe_device(
         observe(progress);
     }) {
         let how = format_args!("{}; going on in child processes, case by case", loss.how);
-        super::complain("lost:", how);
+        crate::print::complain("lost:", how);
         let isolated = isolate::Isolated { gpu: &gpu, plan: &plan, timeout };
         isolated.run_from_loss(&loss, &mut report, observe)?;
     }
@@ -565,20 +561,20 @@ fn probe_device(
         let target = gpu.compute_target(failure.backend)?;
         let shaders = run::failing_shaders(failure, &plan, &target)?.into_iter();
         let shaders = shaders.map(|(stage, spirv)| {
-            let disassembly = super::disassemble(&spirv);
+            let disassembly = crate::output::disassemble(&spirv);
             let disassembly = disassembly.map(|text| String::from_utf8_lossy(&text).into_owned());
             FailingShader { stage, spirv, disassembly }
         });
         Ok(Failing { failure: failure.clone(), shaders: shaders.collect() })
     };
     let failing = failure.map(with_shaders).transpose()?;
-    report.validation.extend(super::once_each(&gpu.close()));
+    report.validation.extend(crate::print::once_each(&gpu.close()));
     if !arguments.json {
-        super::show_coloured(&table::render_results(&report, true))?;
+        crate::print::show_coloured(&table::render_results(&report, true))?;
     }
     // With `--json`, the messages are not only in the JSON, but are also printed to standard error.
     for message in report.validation.iter().filter(|_| arguments.json) {
-        super::complain("validation:", message);
+        crate::print::complain("validation:", message);
     }
     Ok((report, failing))
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use spirv::{ExecutionModel, MAGIC_NUMBER};
-use vkxfb::frontend::{FrontendError, wgsl};
-use vkxfb::spirv::words_from_bytes;
+use vkxfb_rewriter::frontend::{FrontendError, wgsl};
+use vkxfb_rewriter::spirv::words_from_bytes;
 
-use super::glslang;
-use super::specialize::{Constants, Values};
+use crate::glslang;
+use crate::specialize::{Constants, Values};
 
 /// The kinds of files that are accepted as vertex shaders, for messages.
 pub(super) const ACCEPTED: &str =
@@ -256,8 +256,8 @@ pub(super) struct Sources {
 
 impl Sources {
     /// Returns the values of specialization constants for lowering the shaders.
-    pub(super) fn specialized(&self) -> super::Specialized<'_> {
-        super::Specialized {
+    pub(super) fn specialized(&self) -> crate::specialize::Specialized<'_> {
+        crate::specialize::Specialized {
             captured: self.captured.values.specialization(),
             before: self.before.iter().map(|source| source.values.specialization()).collect(),
         }

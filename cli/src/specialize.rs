@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result, bail};
 use spirv::Op;
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::{DeclaredConstant, declared_constants};
-use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::spirv::{DeclaredConstant, declared_constants};
 
 /// The option that gives values to specialization constants, as an application does when it creates
 /// a pipeline.
@@ -222,6 +222,12 @@ fn parse(text: &str) -> Result<(String, Value), String> {
         return Err(wrong());
     }
     Ok((id.to_owned(), value.ok_or_else(wrong)?))
+}
+
+/// The values of specialization constants for the shader that is captured, and for those before it.
+pub(crate) struct Specialized<'a> {
+    pub(crate) captured: Vec<SpecializationConstant<'a>>,
+    pub(crate) before: Vec<Vec<SpecializationConstant<'a>>>,
 }
 
 #[cfg(test)]

@@ -14,11 +14,11 @@ pub(crate) struct Arguments {
     /// (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
-    selected: super::Selected,
+    selected: crate::options::Selected,
     #[command(flatten)]
-    constants: super::specialize::Constants,
+    constants: crate::specialize::Constants,
     #[command(flatten)]
-    output: super::Output,
+    output: crate::output::Output,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -49,7 +49,7 @@ struct Member<'a> {
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     let entry_point = arguments.selected.entry_point();
     let (words, values) =
-        super::source::read(&arguments.shader, entry_point, &arguments.constants)?;
+        crate::source::read(&arguments.shader, entry_point, &arguments.constants)?;
     let specialization = values.specialization();
     let mut options = SplitOptions::default().specialization(&specialization);
     (options.stage, options.entry_point) = (arguments.selected.stage(), entry_point);

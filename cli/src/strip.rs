@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use vkxfb::lower::strip::strip_xfb;
+use vkxfb_rewriter::lower::strip::strip_xfb;
 
 /// The arguments of `vkxfb strip-xfb`.
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Arguments {
     /// A module in SPIR-V, of any stage
     shader: PathBuf,
     #[command(flatten)]
-    output: super::Output,
+    output: crate::output::Output,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -36,7 +36,7 @@ struct Report {
 
 /// Runs `vkxfb strip-xfb`, and returns its exit status.
 pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let words = super::source::read_spirv(&arguments.shader)?;
+    let words = crate::source::read_spirv(&arguments.shader)?;
     let stripped = strip_xfb(&words).with_context(|| arguments.shader.display().to_string())?;
     let report = Report { stripped: matches!(stripped, Cow::Owned(_)) };
     arguments.output.put(&stripped, &report)

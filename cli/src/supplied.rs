@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use glam::DMat4;
 use spirv::{Decoration, Op, SourceLanguage, StorageClass};
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::{Id, Module, Section};
-use vkxfb::lower::Shader;
 use vkxfb_probe::contents::{Given, GivenBytes};
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::{Id, Module, Section};
 
 pub(super) use self::block::Member;
 use self::block::{Block, Number};

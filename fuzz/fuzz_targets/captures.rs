@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use vkxfb::capture::{BufferMode, BuiltIn, CaptureEntry, CaptureList, Layout, Selector};
 use vkxfb_fuzz::modules::{Captured, check_layout};
+use vkxfb_rewriter::capture::{BufferMode, BuiltIn, CaptureEntry, CaptureList, Layout, Selector};
 
 const BUILT_INS: [BuiltIn; 5] = [
     BuiltIn::Position,

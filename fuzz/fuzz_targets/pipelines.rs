@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 use ash::vk;
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use vkxfb::spirv::words_from_bytes;
 use vkxfb_fuzz::layer::{Device, fail};
+use vkxfb_rewriter::spirv::words_from_bytes;
 
 const SHADERS: [&[u8]; 9] = [
     include_bytes!("../../shaders/probe/identify.spv"),

@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use spirv::{ExecutionModel, Op};
-use vkxfb::internal::reflect::{push_constants, resource_interface, vertex_reads};
-use vkxfb::lower::streams::strip_streams;
-use vkxfb::lower::strip::strip_xfb;
-use vkxfb::lower::{Shader, compute, native, vertex};
-use vkxfb::spirv::words_from_bytes;
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::lower::reflect::{push_constants, resource_interface, vertex_reads};
+use vkxfb_rewriter::lower::streams::strip_streams;
+use vkxfb_rewriter::lower::strip::strip_xfb;
+use vkxfb_rewriter::lower::{Shader, compute, native, vertex};
+use vkxfb_rewriter::spirv::words_from_bytes;
+use vkxfb_rewriter::vertex_input::VertexInput;
 use vkxfb_translators::broadcast::{BroadcastOptions, broadcast_color};
 use vkxfb_translators::split_blocks::{SplitOptions, split_blocks};
 

@@ -4,9 +4,9 @@
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
-use vkxfb::capture::Layout;
 use vkxfb_fuzz::command::stream_outputs;
 use vkxfb_fuzz::modules::{Captured, check_layout};
+use vkxfb_rewriter::capture::Layout;
 use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 
 /// Stream outputs whose numbers mostly fit into the bits that Gallium has for them.

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use ash::{Entry, Instance, StaticFn, ext, khr, vk};
 use tempfile::TempDir;
-use vkxfb::lower::strip::strip_xfb;
 use vkxfb_layer::interface::{
     LayerDeviceCreateInfo, LayerDeviceLink, LayerFunction, LayerInstanceCreateInfo,
     LayerInstanceLink,
 };
+use vkxfb_rewriter::lower::strip::strip_xfb;
 
 use crate::chain::{slice, structures};
 

@@ -2,11 +2,11 @@
 
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use spirv::Op;
-use vkxfb::capture::{Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::{EntryPoint, find_vertex_shader};
-use vkxfb::spirv::words_from_bytes;
+use vkxfb_rewriter::capture::{Layout, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::{EntryPoint, find_vertex_shader};
+use vkxfb_rewriter::spirv::words_from_bytes;
 
 use crate::mutate::SEEDS;
 

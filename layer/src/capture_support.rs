@@ -4,11 +4,11 @@
 use std::ffi::CStr;
 
 use ash::{ext, vk};
-use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
-use vkxfb::counts::MAX_BUFFER_SIZE;
-use vkxfb::internal::WorkaroundEffect;
-use vkxfb::lower::Backend;
+use vkxfb::runtime::workarounds::WorkaroundEffect;
 use vkxfb::runtime::{Capabilities, RequiredFeatures, Unavailable, required_features};
+use vkxfb_rewriter::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
+use vkxfb_rewriter::counts::MAX_BUFFER_SIZE;
+use vkxfb_rewriter::lower::Backend;
 
 use crate::identity::DEVICE_EXTENSIONS;
 

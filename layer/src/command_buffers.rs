@@ -7,8 +7,8 @@ mod table;
 use std::sync::{Arc, Once};
 
 use ash::vk;
-use vkxfb::internal::BoundHeaps;
 use vkxfb::runtime::RuntimeError;
+use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 
 use self::state::DeviceTables;
 pub(crate) use self::state::{CommandBufferState, UnobservedRoute};

@@ -11,7 +11,7 @@ use crate::chain;
 use crate::command_buffers::device_destroyed;
 use crate::creation::{Creation, Wishes};
 use crate::device_state::DeviceState;
-use crate::dispatch_keys::{Key, Registry};
+use crate::dispatch_keys::{DispatchKey, Registry};
 use crate::error::Error;
 use crate::features::check_features;
 use crate::guard::guard;
@@ -39,7 +39,7 @@ impl DeviceData {
     /// Registers a made-up device, whose functions are those of a test.
     ///
     /// # Safety
-    /// The contract of [`Key::of`] and [`DeviceState::load`].
+    /// The contract of [`DispatchKey::of`] and [`DeviceState::load`].
     #[cfg(test)]
     pub(crate) unsafe fn insert(
         handle: vk::Device,
@@ -48,7 +48,7 @@ impl DeviceData {
         translation: Translation,
     ) {
         // SAFETY: the caller's contract.
-        let (key, loaded) = unsafe { (Key::of(handle), DeviceState::load(handle, get)) };
+        let (key, loaded) = unsafe { (DispatchKey::of(handle), DeviceState::load(handle, get)) };
         let state = Some(DeviceState { translation: Some(translation), ..loaded });
         let versions = Versions::new(vk::API_VERSION_1_3);
         let data = Self { get_device_proc_addr: get, destroy_device, versions, gives: true, state };
@@ -66,10 +66,10 @@ impl DeviceData {
     /// created through the layer.
     ///
     /// # Safety
-    /// The contract of [`Key::of`].
+    /// The contract of [`DispatchKey::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         // SAFETY: the caller's contract.
-        DEVICES.get(unsafe { Key::of(handle) }?)
+        DEVICES.get(unsafe { DispatchKey::of(handle) }?)
     }
 }
 
@@ -156,7 +156,7 @@ unsafe fn create(
         let destroy = get_device_proc_addr(*device, c"vkDestroyDevice".as_ptr());
         let destroy: vk::PFN_vkDestroyDevice =
             std::mem::transmute(destroy.ok_or(Error::NoCommand("vkDestroyDevice"))?);
-        (*device, Key::of(*device).ok_or(Error::Null("the new device"))?, destroy)
+        (*device, DispatchKey::of(*device).ok_or(Error::Null("the new device"))?, destroy)
     };
     let records = emulated.is_some() || instance.withholds(&activity);
     // SAFETY: the layer or driver below created the device, and the function is its own.
@@ -245,7 +245,7 @@ pub(crate) unsafe extern "system" fn destroy_device(
 ) {
     guard("vkDestroyDevice", (), || {
         // SAFETY: Vulkan's contract, which is the caller's.
-        let Some(key) = (unsafe { Key::of(device) }) else { return };
+        let Some(key) = (unsafe { DispatchKey::of(device) }) else { return };
         match DEVICES.remove(key) {
             // SAFETY: Vulkan's contract, which is the caller's.
             Some(data) => unsafe {

@@ -9,9 +9,9 @@ use ash::vk::Handle;
 /// has the same key as its physical devices, and a device the same as its queues and command
 /// buffers. No two live instances or devices have the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(usize);
+pub(crate) struct DispatchKey(usize);
 
-impl Key {
+impl DispatchKey {
     /// Returns the key of a handle; `None` for the null handle.
     ///
     /// # Safety
@@ -30,25 +30,25 @@ impl Key {
 /// States are shared: a state that was removed lives on while another thread still uses it. No
 /// method holds the lock when it returns.
 #[derive(Debug)]
-pub(crate) struct Registry<T>(RwLock<BTreeMap<Key, Arc<T>>>);
+pub(crate) struct Registry<T>(RwLock<BTreeMap<DispatchKey, Arc<T>>>);
 
 impl<T> Registry<T> {
     pub(crate) const fn new() -> Self {
         Self(RwLock::new(BTreeMap::new()))
     }
 
-    pub(crate) fn insert(&self, key: Key, data: Arc<T>) {
+    pub(crate) fn insert(&self, key: DispatchKey, data: Arc<T>) {
         let previous = self.0.write().unwrap_or_else(PoisonError::into_inner).insert(key, data);
         drop(previous);
     }
 
-    pub(crate) fn get(&self, key: Key) -> Option<Arc<T>> {
+    pub(crate) fn get(&self, key: DispatchKey) -> Option<Arc<T>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
     }
 
     /// Removes the state of an instance or device, and returns it. `None` if there is none. Must be called before the
     /// object itself is destroyed, because after that another object may get its key.
-    pub(crate) fn remove(&self, key: Key) -> Option<Arc<T>> {
+    pub(crate) fn remove(&self, key: DispatchKey) -> Option<Arc<T>> {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }
 }
@@ -67,9 +67,9 @@ mod tests {
         // SAFETY: both begin with a pointer, as the loader's objects do.
         let (of_instance, of_device, of_none) = unsafe {
             (
-                Key::of(vk::Instance::from_raw(instance.as_ptr() as u64)),
-                Key::of(vk::PhysicalDevice::from_raw(device.as_ptr() as u64)),
-                Key::of(vk::Instance::null()),
+                DispatchKey::of(vk::Instance::from_raw(instance.as_ptr() as u64)),
+                DispatchKey::of(vk::PhysicalDevice::from_raw(device.as_ptr() as u64)),
+                DispatchKey::of(vk::Instance::null()),
             )
         };
         assert!(of_instance.is_some());
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn what_is_removed_lives_while_it_is_read() {
         static REGISTRY: Registry<&str> = Registry::new();
-        let key = Key(1);
+        let key = DispatchKey(1);
         REGISTRY.insert(key, Arc::new("first"));
         let read = REGISTRY.get(key);
         assert!(REGISTRY.remove(key).is_some());

@@ -23,7 +23,7 @@ pub(crate) mod state;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use vkxfb::internal::{DescriptorState, ParameterTransport};
+use vkxfb::runtime::descriptor_heaps::{DescriptorState, ParameterTransport};
 use vkxfb::runtime::{ConditionalRendering, Context, Kernels, QueryKind, RuntimeError};
 
 use self::default_attributes::DefaultAttributes;

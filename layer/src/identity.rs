@@ -35,7 +35,7 @@ pub(crate) const DEVICE_EXTENSIONS: [(&CStr, u32); 1] =
 /// The first bytes of each shader binary of the layer (`vkGetShaderBinaryDataEXT`). If the format
 /// of the binaries changes, this value must change. Then the `shaderBinaryUUID` that programs see
 /// changes as well.
-pub(crate) const SHADER_BINARY: [u8; 16] = *b"vkxfb shader 002";
+pub(crate) const SHADER_BINARY: [u8; 16] = *b"vkxfb shader 003";
 
 #[cfg(test)]
 mod tests {

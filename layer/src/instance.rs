@@ -11,7 +11,7 @@ use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 use crate::activity::{Activity, Reason};
 use crate::capture_support::CaptureSupport;
 use crate::chain::{self, OwnLink};
-use crate::dispatch_keys::{Key, Registry};
+use crate::dispatch_keys::{DispatchKey, Registry};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
@@ -70,10 +70,10 @@ impl InstanceData {
     /// created through the layer.
     ///
     /// # Safety
-    /// The contract of [`Key::of`].
+    /// The contract of [`DispatchKey::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         // SAFETY: the caller's contract.
-        INSTANCES.get(unsafe { Key::of(handle) }?)
+        INSTANCES.get(unsafe { DispatchKey::of(handle) }?)
     }
 
     /// Whether the driver captures on a device, and the layer only withholds the commands of all passes from the driver
@@ -281,7 +281,7 @@ unsafe fn create(
     // SAFETY: the instance was created, so its handle has a key.
     let (data, key) = unsafe {
         let data = InstanceData::new(*instance, own.link(), versions, settings);
-        (data, Key::of(*instance).ok_or(Error::Null("the new instance"))?)
+        (data, DispatchKey::of(*instance).ok_or(Error::Null("the new instance"))?)
     };
     tracing::info!(
         layer = identity::IMPLEMENTATION_VERSION,
@@ -366,7 +366,7 @@ pub(crate) unsafe extern "system" fn destroy_instance(
 ) {
     guard("vkDestroyInstance", (), || {
         // SAFETY: Vulkan's contract, which is the caller's.
-        let Some(key) = (unsafe { Key::of(instance) }) else { return };
+        let Some(key) = (unsafe { DispatchKey::of(instance) }) else { return };
         match INSTANCES.remove(key) {
             // SAFETY: Vulkan's contract, which is the caller's.
             Some(data) => unsafe { (data.next.fp_v1_0().destroy_instance)(instance, allocator) },

@@ -19,7 +19,7 @@
 //! # Rooms
 //!
 //! The modules are in *rooms*, one above the other. A module uses only modules of lower rooms, and
-//! those that are listed before it in its own room (the test `rooms` checks this). From the lowest to
+//! those that are listed before it in its own room (`tests/documentation/rooms.rs` checks this). From the lowest to
 //! the highest:
 //!
 //! 1. *What all modules need.* `dispatch_keys` finds the state of an object by its dispatch key:
@@ -45,7 +45,7 @@
 //!    It does not use hooks: they call it.
 //! 5. `command_buffers` has the state of each command buffer: its withheld commands, and its captures.
 //!    It uses no device state.
-//! 6. *Devices.* `recording` has the data that is kept for a device on which passes may be withheld,
+//! 6. *Devices.* `device_state` has the data that is kept for a device on which passes may be withheld,
 //!    and `device` the state of all devices, and the commands that create and destroy them.
 //! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that programs
 //!    call instead of the driver's. Other commands go directly to the layer or driver below. On a device
@@ -133,9 +133,6 @@ mod test_switches;
 mod translate;
 mod versions;
 mod withheld;
-
-#[cfg(test)]
-mod rooms;
 
 use std::ffi::c_char;
 

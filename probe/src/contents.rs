@@ -12,14 +12,16 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
 use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
-use vkxfb::internal::reflect::{DescriptorCount, DescriptorUse, ResourceType, resource_interface};
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::internal::spirv::static_use::StaticUse;
-use vkxfb::internal::spirv::{Id, Instruction, Module, Section};
-use vkxfb::lower::{LowerError, Shader};
+use vkxfb_rewriter::lower::reflect::{
+    DescriptorCount, DescriptorUse, ResourceType, resource_interface,
+};
+use vkxfb_rewriter::lower::{LowerError, Shader};
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::spirv::static_use::StaticUse;
+use vkxfb_rewriter::spirv::{Id, Instruction, Module, Section};
 
-use self::block::Block;
+use self::block::BlockLayout;
 
 /// The number of made-up elements of a runtime array, whose length the shader does not say.
 const MADE_UP_ELEMENTS: u32 = 4096;
@@ -248,8 +250,8 @@ impl Contents {
     ) -> Result<Self, ContentsError> {
         let interfaces = shaders.iter().map(|shader| resource_interface(shader));
         let interfaces: Vec<_> = interfaces.collect::<Result<_, _>>()?;
-        let sources = shaders.iter().map(|shader| Source::of(shader));
-        let mut sources: Vec<Source> = sources.collect::<Result<_, _>>()?;
+        let sources = shaders.iter().map(|shader| ModuleSource::of(shader));
+        let mut sources: Vec<ModuleSource> = sources.collect::<Result<_, _>>()?;
         if let Some(variable) = sources.iter_mut().find_map(|source| source.heap.take()) {
             return Err(ContentsError::DescriptorHeap { variable });
         }
@@ -295,7 +297,7 @@ impl Contents {
 
     fn buffer(
         &mut self,
-        sources: &[Source],
+        sources: &[ModuleSource],
         uses: &[&DescriptorUse],
         given: &Given,
         missing: Missing,
@@ -307,10 +309,10 @@ impl Contents {
             let blocks = source.blocks(set, binding).into_iter();
             blocks.map(move |(variable, pointee, ty)| {
                 let elements = source.elements_read(variable, pointee);
-                Ok(Block::of(&source.declarations, ty)?.with_elements(elements))
+                Ok(BlockLayout::of(&source.declarations, ty)?.with_elements(elements))
             })
         });
-        let layouts: Vec<Block> = layouts
+        let layouts: Vec<BlockLayout> = layouts
             .collect::<Result<_, _>>()
             .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
         // Several variables may have the same binding, so the buffer must be large enough for the
@@ -325,7 +327,7 @@ impl Contents {
                     binding,
                     variable: name_of(first),
                     resource: first.resource,
-                    size: longest(&layouts).map(Block::size_in_words).unwrap_or_default(),
+                    size: longest(&layouts).map(BlockLayout::size_in_words).unwrap_or_default(),
                 }]));
             }
             (None, Missing::MakeUp) => {
@@ -341,7 +343,7 @@ impl Contents {
 
     fn constants(
         &mut self,
-        sources: &[Source],
+        sources: &[ModuleSource],
         end: u64,
         given: &Given,
         missing: Missing,
@@ -356,14 +358,15 @@ impl Contents {
         };
         let what = format!("the push constant block{}", in_parentheses(&variable));
         let bytes = match (&given.push_constants, missing) {
-            (Some(bytes), _) => check_size(bytes, &what, &[Block::of_size(end)])?.to_vec(),
+            (Some(bytes), _) => check_size(bytes, &what, &[BlockLayout::of_size(end)])?.to_vec(),
             (None, Missing::Refuse) => {
                 let missing = MissingContents::PushConstants { variable, bytes: end };
                 return Err(ContentsError::Missing(vec![missing]));
             }
             (None, Missing::MakeUp) => {
-                let layouts = blocks().map(|(source, (_, ty))| Block::of(&source.declarations, ty));
-                let layouts: Vec<Block> = layouts
+                let layouts =
+                    blocks().map(|(source, (_, ty))| BlockLayout::of(&source.declarations, ty));
+                let layouts: Vec<BlockLayout> = layouts
                     .collect::<Result<_, _>>()
                     .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
                 check_addresses(sources, &what, &layouts)?;
@@ -378,7 +381,7 @@ impl Contents {
 }
 
 /// The module of a shader, and the ids that the entry point of the shader uses.
-struct Source {
+struct ModuleSource {
     module: Module,
     declarations: Declarations,
     used: StaticUse,
@@ -387,7 +390,7 @@ struct Source {
     heap: Option<String>,
 }
 
-impl Source {
+impl ModuleSource {
     fn of(shader: &Shader<'_>) -> Result<Self, LowerError> {
         let module = shader.module()?;
         let entry = match shader.find(&module) {
@@ -477,7 +480,11 @@ impl Source {
 }
 
 /// Checks that no part of the contents is a device address, or may be one, because addresses cannot be made up.
-fn check_addresses(sources: &[Source], what: &str, blocks: &[Block]) -> Result<(), ContentsError> {
+fn check_addresses(
+    sources: &[ModuleSource],
+    what: &str,
+    blocks: &[BlockLayout],
+) -> Result<(), ContentsError> {
     // If the module uses device addresses, any integer may be an address: a shader may load addresses as 64-bit
     // integers or as pairs of 32-bit integers.
     let follow = sources.iter().any(|source| source.follows_addresses);
@@ -574,7 +581,7 @@ fn unused(bytes: &GivenBytes, what: String, used: Vec<String>) -> ContentsError 
 
 /// Returns the largest of several blocks with the same binding; `None` if there are none. A block with a runtime array
 /// counts as larger than one without.
-fn longest(blocks: &[Block]) -> Option<&Block> {
+fn longest(blocks: &[BlockLayout]) -> Option<&BlockLayout> {
     blocks.iter().max_by_key(|block| (block.stride.is_some(), block.size))
 }
 
@@ -583,17 +590,17 @@ fn longest(blocks: &[Block]) -> Option<&Block> {
 fn check_size<'b>(
     given: &'b GivenBytes,
     what: &str,
-    blocks: &[Block],
+    blocks: &[BlockLayout],
 ) -> Result<&'b [u8], ContentsError> {
     let found = given.bytes.len() as u64;
-    let refuse = |block: &Block| ContentsError::Size {
+    let refuse = |block: &BlockLayout| ContentsError::Size {
         name: given.name.clone(),
         found,
         what: what.to_owned(),
         size: block.size_in_words(),
     };
     // Empty contents are too short for any block, because an empty buffer cannot be bound.
-    let is_short = |block: &&Block| found == 0 || !block.is_filled_by(found);
+    let is_short = |block: &&BlockLayout| found == 0 || !block.is_filled_by(found);
     if let Some(short) = blocks.iter().find(is_short) {
         return Err(refuse(short));
     }
@@ -606,7 +613,12 @@ fn check_size<'b>(
 }
 
 /// Makes up `size` bytes of contents for all blocks with the same binding. Fails if that is more than [`MAX_MADE_UP`].
-fn made_up(what: &str, blocks: &[Block], size: u64, seed: u32) -> Result<Vec<u8>, ContentsError> {
+fn made_up(
+    what: &str,
+    blocks: &[BlockLayout],
+    size: u64,
+    seed: u32,
+) -> Result<Vec<u8>, ContentsError> {
     if size > MAX_MADE_UP {
         return Err(ContentsError::Layout {
             what: what.to_owned(),

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 
 use crate::diagnose::{Patch, Sequence};
 

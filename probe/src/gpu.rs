@@ -26,18 +26,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ash::{ext, vk};
-use vkxfb::internal::{Barrier, no_kernels, overrides, vulkan_error};
-use vkxfb::lower::{Backend, compute};
+use vkxfb::runtime::RuntimeError;
+use vkxfb::runtime::{Barrier, overrides};
 use vkxfb::runtime::{Capabilities, Context, Kernels, required_features};
+use vkxfb_rewriter::lower::{Backend, compute};
 
-#[doc(hidden)]
 pub use self::capture::Step;
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
 pub use self::contents::BoundContents;
 pub use self::draw_features::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
-#[doc(hidden)]
 pub use self::inject::InjectedFault;
 pub use self::messages::Message;
 pub use self::options::{
@@ -201,7 +200,7 @@ impl Gpu {
                     })
                 }
             })
-            .map_err(vulkan_error("vkCreateDevice"))?;
+            .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
         // SAFETY: the device was created with the extensions and features of `required`.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
             Ok(mut context) => {
@@ -246,7 +245,7 @@ impl Gpu {
             fence: vk::Fence::null(),
             render_pass: vk::RenderPass::null(),
             framebuffer: vk::Framebuffer::null(),
-            kernels: no_kernels(),
+            kernels: Kernels::none(),
             allocator: None,
             timeout,
             pace: Pace::new(submission_limit),
@@ -287,24 +286,24 @@ impl Gpu {
         unsafe {
             self.command_pool = device
                 .create_command_pool(&pool, None)
-                .map_err(vulkan_error("vkCreateCommandPool"))?;
+                .map_err(RuntimeError::vulkan("vkCreateCommandPool"))?;
             let allocate = vk::CommandBufferAllocateInfo::default()
                 .command_pool(self.command_pool)
                 .level(vk::CommandBufferLevel::PRIMARY)
                 .command_buffer_count(1);
             self.command_buffer = device
                 .allocate_command_buffers(&allocate)
-                .map_err(vulkan_error("vkAllocateCommandBuffers"))?
+                .map_err(RuntimeError::vulkan("vkAllocateCommandBuffers"))?
                 .first()
                 .copied()
                 .unwrap_or_default();
             self.kernels = Kernels::new(&self.context)?;
             self.fence = device
                 .create_fence(&vk::FenceCreateInfo::default(), None)
-                .map_err(vulkan_error("vkCreateFence"))?;
+                .map_err(RuntimeError::vulkan("vkCreateFence"))?;
             self.render_pass = device
                 .create_render_pass(&pass, None)
-                .map_err(vulkan_error("vkCreateRenderPass"))?;
+                .map_err(RuntimeError::vulkan("vkCreateRenderPass"))?;
             let frame = vk::FramebufferCreateInfo::default()
                 .render_pass(self.render_pass)
                 .width(1)
@@ -312,7 +311,7 @@ impl Gpu {
                 .layers(1);
             self.framebuffer = device
                 .create_framebuffer(&frame, None)
-                .map_err(vulkan_error("vkCreateFramebuffer"))?;
+                .map_err(RuntimeError::vulkan("vkCreateFramebuffer"))?;
         }
         Ok(())
     }
@@ -347,7 +346,6 @@ impl Gpu {
     /// # Safety
     /// The commands before and after the omitted barrier are not ordered. Whoever executes them must accept that they
     /// read and write arbitrary data.
-    #[doc(hidden)]
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
         // SAFETY: the caller's contract.
         unsafe { overrides::omit_barrier(&mut self.context, barrier) };
@@ -431,7 +429,6 @@ impl Gpu {
 
     /// Makes [`capture`](Self::capture) skip a step, for tests that prove that a missing step is
     /// detected. `None` skips no step.
-    #[doc(hidden)]
     pub const fn omit_step(&mut self, step: Option<Step>) {
         self.omitted = step;
     }

@@ -1,5 +1,5 @@
 //! The winding probe captures draws of every topology, compares every byte with the model on the
-//! CPU in [`vkxfb::topology`], and names the differences in words that help an engineer.
+//! CPU in [`vkxfb_rewriter::topology`], and names the differences in words that help an engineer.
 //!
 //! Most modules need no device. [`shaders`] has vertex, geometry and tessellation shaders whose
 //! records are given by formulas, and [`emission`] describes what a geometry shader emits.
@@ -8,7 +8,7 @@
 //! before the captures. [`diagnose`] turns captured bytes into a verdict, and [`self_test`] shows
 //! that [`diagnose`] finds every fault. [`report`] collects the verdicts of a run, [`compare`]
 //! compares the reports of two runs, and [`picture`], [`html`] and `table` show reports, `table` by
-//! `terminal`, which escapes.
+//! `terminal`, which escapes. [`bug`] writes them in one file for a driver's maintainers.
 //!
 //! Two modules use a device: [`gpu`] opens a headless device, which tests and examples use too, and [`run`] runs a plan
 //! on it.
@@ -41,16 +41,20 @@
 //! * *trial*: a test of a property that devices do not report, before the cases run ([`trial::Trial`]).
 //! * *verdict*: the result of comparing a capture with the records that it should have ([`diagnose::Verdict`]).
 
+pub mod bug;
+mod case;
 pub mod compare;
 pub mod contents;
 pub mod diagnose;
 pub mod emission;
 pub mod gpu;
 pub mod html;
+mod names;
 pub mod picture;
 pub mod plan;
 pub mod records;
 pub mod report;
+mod row;
 pub mod run;
 pub mod self_test;
 pub mod sentinel;

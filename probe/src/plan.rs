@@ -5,15 +5,16 @@
 
 use std::time::Duration;
 
-use vkxfb::counts::MAX_BUFFER_SIZE;
-use vkxfb::lower::{Backend, compute};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::counts::MAX_BUFFER_SIZE;
+use vkxfb_rewriter::lower::{Backend, compute};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::diagnose::Sequence;
-use super::report::{Case, Row};
-use super::shaders::{ProbeGeometry, ProbeShader};
-use super::subject::{Subject, SubjectError};
-use super::trial::Rate;
+use crate::case::Case;
+use crate::diagnose::Sequence;
+use crate::row::Row;
+use crate::shaders::{ProbeGeometry, ProbeShader};
+use crate::subject::{Subject, SubjectError};
+use crate::trial::Rate;
 
 /// The vertex counts of the full plan. The counts up to 13 contain every way in which the last primitive can
 /// be incomplete, and two odd and two even primitives of every strip. 1000 vertices need several workgroups.

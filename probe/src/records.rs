@@ -5,13 +5,13 @@
 //! environment](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#spirvenv-precision-operation). The probe
 //! does not know what a shader from a file computes, so it allows floats to differ by up to a fixed distance. Outputs
 //! that the shader does not write are undefined if the driver captures them, and 0 on the other backends
-//! ([`Lowered::unwritten`](vkxfb::lower::Lowered::unwritten)).
+//! ([`Lowered::unwritten`](vkxfb_rewriter::lower::Lowered::unwritten)).
 
 #![forbid(unsafe_code)]
 
-use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::lower::Backend;
-use vkxfb::vertex_input::NumericClass;
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::vertex_input::NumericClass;
 
 use super::subject::Subject;
 

@@ -7,8 +7,6 @@
 
 #![forbid(unsafe_code)]
 
-mod bug;
-mod case;
 mod date;
 mod file;
 mod findings;
@@ -16,9 +14,7 @@ mod footnotes;
 mod groups;
 mod host;
 mod json;
-pub(crate) mod names;
 mod results;
-mod row;
 #[cfg(test)]
 pub(crate) mod samples;
 mod support;
@@ -28,26 +24,24 @@ mod tests;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::diagnose::{Mismatch, PrimitiveDiff, Verdict};
-use super::plan::CaseGroup;
-use super::trial::{TrialReport, TrialResult};
-
-pub(crate) use bug::BUG_REPORT_HEAD;
-pub use bug::{BugReport, Failing, FailingShader, bug_report};
-pub(crate) use case::FOLDED;
-pub use case::{Case, shell_word};
+pub(crate) use crate::case::FOLDED;
+pub use crate::case::{Case, shell_word};
+use crate::diagnose::{Mismatch, PrimitiveDiff, Verdict};
+use crate::names;
+use crate::plan::CaseGroup;
+pub use crate::row::{CapturedStage, Row};
+use crate::trial::{TrialReport, TrialResult};
 pub use file::{check_writable, write_atomically};
 pub use findings::Findings;
 pub(super) use footnotes::Footnotes;
 pub(super) use groups::{Group, OnBackend};
 pub use host::HostInfo;
-use json::to_comparable_json;
+pub(crate) use json::to_comparable_json;
 pub use json::to_json;
 pub use results::{CaseResult, Results};
-pub use row::{CapturedStage, Row};
 pub use support::BackendSupport;
 
 /// The version of the JSON format. It is raised if the meaning of a field changes or a field is
@@ -85,6 +79,18 @@ pub struct DeviceInfo {
     pub backends: Vec<BackendSupport>,
     /// Limits and features that affect captures, by their names in Vulkan.
     pub limits: BTreeMap<String, String>,
+}
+
+impl Case {
+    /// The maximum number of primitives of the first instance that are shown in a picture.
+    pub(crate) fn pictured_primitives(&self) -> usize {
+        match self.stage {
+            CapturedStage::Vertex => self.topology.primitive_count(self.vertex_count) as usize,
+            CapturedStage::Geometry
+            | CapturedStage::GeometryStreams
+            | CapturedStage::Tessellation => crate::picture::EMITTED,
+        }
+    }
 }
 
 /// A case that was captured wrongly.
@@ -562,11 +568,6 @@ impl ProbeReport {
             Outcome::AllRight
         }
     }
-}
-
-/// Renders the reports as one self-contained HTML file; see [`super::html`].
-pub fn to_html(reports: &[ProbeReport]) -> String {
-    super::html::render(reports)
 }
 
 /// The outcome of all runs together; [`Outcome::CouldNotRun`] if there is no run.

@@ -14,7 +14,9 @@ mod alone;
 mod case;
 mod counters;
 mod device;
+mod error;
 mod pipelines;
+mod record_table;
 mod reference;
 mod speed;
 mod supported;
@@ -26,23 +28,23 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use spirv::ExecutionModel;
-use vkxfb::internal::lower::LoweredKind;
-use vkxfb::lower::{Backend, compute};
+use vkxfb_rewriter::lower::LoweredKind;
+use vkxfb_rewriter::lower::{Backend, compute};
 
 pub use self::alone::{Event, Position, leave_out, numbered_cases, run_alone};
 pub use self::device::device_info;
 pub use self::trials::{run_trial, run_trials};
 
 use self::case::Prepared;
+use self::error::{BatchError, error_chain};
 use self::pipelines::{BoundShader, PipelineCache, capture};
-use self::reference::{RecordTable, References};
-use self::supported::{has_topology, refused, unsupported};
-use super::diagnose::{DiagnoseError, Fault, Mismatch, Verdict};
-use super::gpu::{BoundContents, Gpu, GpuError};
-use super::plan::{Batch, BatchTooLarge, CaseGroup, Plan};
-use super::records::RecordsDiffer;
-use super::report::{CapturedStage, Case, Failure, ProbeReport};
-use super::subject::SubjectError;
+use self::record_table::RecordTable;
+use self::reference::References;
+use self::supported::{refused, unsupported};
+use crate::gpu::{BoundContents, Gpu};
+use crate::plan::{Batch, CaseGroup, Plan};
+use crate::report::{CapturedStage, Failure, ProbeReport};
+use crate::subject::SubjectError;
 
 /// The progress of a run.
 #[derive(Debug, Clone, Copy)]
@@ -177,66 +179,6 @@ pub fn failing_shaders(
         shaders.extend(native.before.into_iter().map(|before| (name(before.stage), before.words)));
     }
     Ok(shaders)
-}
-
-#[derive(Debug, thiserror::Error)]
-enum BatchError {
-    #[error(transparent)]
-    TooLarge(#[from] BatchTooLarge),
-    #[error(transparent)]
-    Subject(#[from] SubjectError),
-    #[error(transparent)]
-    Gpu(#[from] GpuError),
-    #[error(transparent)]
-    Diagnose(#[from] DiagnoseError),
-    /// While reference records (those that the captures are compared with) were captured, a step of the submission had
-    /// no effect, or the counters were wrong.
-    #[error("{0}")]
-    MissingStep(Box<Mismatch>),
-    /// The reference records of this backend differ from those of the first backend.
-    #[error("{differ} (compared with {first})")]
-    Records { differ: RecordsDiffer, first: Backend },
-}
-
-impl BatchError {
-    const fn is_fatal(&self) -> bool {
-        matches!(self, Self::Gpu(GpuError::DeviceLost { .. } | GpuError::Timeout(_)))
-    }
-
-    /// Adds the consequence of this error for `case` to the report: the case is wrong if records differ, a step had no
-    /// effect or counters are wrong; otherwise it could not be captured.
-    fn record(&self, backend: Backend, case: &Case, report: &mut ProbeReport) {
-        match self {
-            Self::Records { differ, .. } => {
-                let (buffer, byte_offset) = differ.place();
-                let mismatch = Mismatch {
-                    fault: Fault::WrongBytes,
-                    stream: None,
-                    also: Vec::new(),
-                    first: None,
-                    differing_primitives: 0,
-                    rotated_primitives: 0,
-                    buffer,
-                    byte_offset: byte_offset.cast_signed(),
-                    note: Some(self.to_string()),
-                    excerpt: Vec::new(),
-                };
-                report.record_disagreement(backend, case, mismatch);
-            }
-            Self::MissingStep(mismatch) => {
-                report.record(backend, case, Verdict::Mismatch(mismatch.clone()));
-            }
-            // The causes are included, because the outermost message may be only the name of a
-            // file.
-            _ => report.record_error(backend, case, error_chain(self)),
-        }
-    }
-}
-
-/// Joins the messages of an error and its sources in one line.
-fn error_chain(error: &dyn std::error::Error) -> String {
-    let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }
 
 /// Returns which pipelines to probe for a group (the cases with the same backend, shaders, provoking vertex and

@@ -18,7 +18,7 @@ use super::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, VertexRef, di
 use super::sentinel::Fill;
 pub(super) use synthetic::Source;
 use synthetic::Synthetic;
-use vkxfb::topology::ProvokingVertex;
+use vkxfb_rewriter::topology::ProvokingVertex;
 
 /// The result of changing one capture in one way.
 #[derive(Debug, Clone, Serialize)]
@@ -284,7 +284,7 @@ pub(super) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vkxfb::topology::PrimitiveTopology;
+    use vkxfb_rewriter::topology::PrimitiveTopology;
 
     #[test]
     fn every_fault_is_injected_and_named() {

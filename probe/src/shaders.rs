@@ -19,7 +19,14 @@ pub use self::geometry::{Emitted, PATCH_CONTROL_POINTS, ProbeGeometry, Strips};
 
 use std::fmt;
 
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
+
+/// `firstVertex` of the probe's draws. It is not 0, so that drivers that ignore it are found.
+pub const FIRST_VERTEX: u32 = 5;
+/// `firstInstance` of the probe's draws. It is not 0, so that drivers that ignore it are found.
+pub const FIRST_INSTANCE: u32 = 2;
 
 /// A vertex shader whose records are given by formulas.
 #[derive(Debug, Clone, PartialEq, Eq)]

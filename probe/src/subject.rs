@@ -12,18 +12,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use spirv::ExecutionModel;
-use vkxfb::capture::{CaptureError, CaptureList, Layout};
-use vkxfb::internal::lower::LoweredGeometry;
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::spirv::{ParseError, words_from_bytes};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
+use vkxfb_rewriter::capture::{CaptureError, CaptureList, Layout};
+use vkxfb_rewriter::lower::LoweredGeometry;
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{
+    Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex,
+};
+use vkxfb_rewriter::spirv::{ParseError, words_from_bytes};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
 
 use self::given::GivenShader;
+use crate::case::Case;
 use crate::contents::{Contents, ContentsError, Given, Missing};
 use crate::emission::Emission;
-use crate::report::{CapturedStage, Case};
+use crate::row::CapturedStage;
+pub use crate::shaders::{FIRST_INSTANCE, FIRST_VERTEX};
 use crate::shaders::{PATCH_CONTROL_POINTS, ProbeGeometry, ProbeShader};
 
 /// The reason why a shader cannot be probed.
@@ -113,11 +117,6 @@ pub struct SubjectGeometry {
     stage: GivenShader,
     formulas: Option<ProbeGeometry>,
 }
-
-/// `firstVertex` of the probe's draws. It is not 0, so that drivers that ignore it are found.
-pub const FIRST_VERTEX: u32 = 5;
-/// `firstInstance` of the probe's draws. It is not 0, so that drivers that ignore it are found.
-pub const FIRST_INSTANCE: u32 = 2;
 
 impl Subject {
     /// Makes a subject (the shaders under test) from one of the probe's own vertex shaders.

@@ -16,7 +16,7 @@ use comfy_table::{
     TableStyle,
 };
 use owo_colors::{OwoColorize, Style};
-use vkxfb::lower::Backend;
+use vkxfb_rewriter::lower::Backend;
 
 use super::report::{Cell, Failure, Footnotes, Group, LostCase, Outcome, ProbeReport};
 use super::terminal::{in_line, printable};

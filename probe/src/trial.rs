@@ -7,9 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use vkxfb::lower::Backend;
+use vkxfb_rewriter::lower::Backend;
 
-use crate::report::names;
+use crate::names;
 
 /// A trial: a test of a property of the device that no query reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -20,7 +20,7 @@
 //!   pipeline layouts against shaders.
 //! * [`Recorder`] takes the place of `vkCmdBeginTransformFeedbackEXT`, the draws and `vkCmdEndTransformFeedbackEXT`. If
 //!   the CPU knows all vertex counts and counters, it computes during recording where each draw writes
-//!   ([`counts`](crate::counts)), and the GPU only runs the shader and stores the records. Otherwise the GPU first runs
+//!   ([`counts`](vkxfb_rewriter::counts)), and the GPU only runs the shader and stores the records. Otherwise the GPU first runs
 //!   one dispatch of the setup kernel, which computes where each draw of the capture writes. The draws of a capture
 //!   need no barriers between each other, because they write disjoint ranges.
 //! * [`Kernels`] are the pipelines of the setup kernel and the other kernels, one set per device.
@@ -45,65 +45,42 @@
 //! Compute captures access buffers by device addresses, or by descriptors if the device has no addresses: see [resource
 //! plans](crate::guide::resource_plans).
 
-mod addresses;
-mod arena;
-pub(crate) mod barrier;
-pub(crate) mod capabilities;
-pub(crate) mod checks;
-mod choice;
-pub(crate) mod context;
-mod create_device;
-mod debug_utils;
-pub(crate) mod descriptor_heaps;
-mod descriptors;
-mod destroy;
-mod draw_arguments;
-mod error;
-mod extensions;
-mod features;
-pub(crate) mod fold;
-pub(crate) mod host_memory;
-pub(crate) mod identity;
-mod job;
-mod kernels;
-mod lazy;
-mod memory;
-mod parameters;
-pub(crate) mod pipeline;
-mod pulling;
-mod queries;
-pub(crate) mod recorder;
-mod simple_allocator;
-pub(crate) mod tunings;
-mod variants;
-pub mod vulkan;
-pub(crate) mod workarounds;
+pub(crate) mod device;
+pub(crate) mod memory;
+pub(crate) mod pipelines;
+pub(crate) mod recording;
 
-pub use arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
-pub(crate) use barrier::Barrier;
-pub use barrier::ConsumerScope;
-pub use capabilities::{Capabilities, Limits, Unavailable};
-pub use choice::CaptureNeeds;
-pub use context::{Context, RawDevice};
-pub use destroy::Destroy;
-pub use draw_arguments::{DrawCommands, LateDraws};
-pub use error::{ErrorKind, RuntimeError};
-pub use extensions::{
+pub use device::barrier::{Barrier, ConsumerScope};
+pub use device::capabilities::{Capabilities, Limits, version_string};
+pub use device::checks::check_limit;
+pub use device::choice::CaptureNeeds;
+pub use device::context::{Context, ContextId, RawDevice, overrides};
+pub use device::error::{ErrorKind, RuntimeError};
+pub use device::extensions::{
     AddressSource, CreateInfoAdditions, PortabilitySupport, ProvokingVertexSupport,
     TransformFeedbackSupport, VertexDivisorSupport,
 };
-pub use features::{RequiredFeatures, required_features};
-pub(crate) use identity::DeviceIdentity;
-pub use kernels::Kernels;
-pub use memory::{
-    Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
-};
-pub use parameters::{
+pub use device::features::{RequiredFeatures, required_features};
+pub use device::fold::fold;
+pub use device::identity::DeviceIdentity;
+pub use device::parameters::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
     IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
-pub use pipeline::{ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization};
-pub use queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
-pub use recorder::{Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};
-pub use simple_allocator::SimpleAllocator;
-pub use variants::{VariantDesc, VariantError, Variants};
+pub use device::unavailable::Unavailable;
+pub use device::{descriptor_heaps, host_memory, tunings, workarounds};
+pub use memory::arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
+pub use memory::buffers::{
+    Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
+};
+pub use memory::destroy::Destroy;
+pub use memory::simple_allocator::SimpleAllocator;
+pub use pipelines::kernels::Kernels;
+pub use pipelines::pipeline::{
+    ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization, compute_pipeline,
+};
+pub use pipelines::variants::{VariantDesc, VariantError, Variants};
+pub use pipelines::vulkan;
+pub use recording::draw_arguments::{DrawCommands, LateDraws};
+pub use recording::queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
+pub use recording::{BufferSet, Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};

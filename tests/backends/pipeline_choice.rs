@@ -2,15 +2,15 @@
 //! buffers of 4 GiB and more, where offsets of elements take 64 bits, buffers that are not aligned
 //! to vectors, elements that do not exist, and draws that are just small enough.
 
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
     IndexType, Pipeline, PipelineDesc, Recorder, VertexBuffer,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{OpenOptions, Resources};
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Backend, Shader, compute};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::common;
 use crate::common::test_device::{Owned, TestDevice};

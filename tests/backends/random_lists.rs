@@ -2,13 +2,13 @@
 //! capture the same bytes as the other backends.
 
 use spirv::BuiltIn;
-use vkxfb::capture::{CaptureEntry, CaptureList, Layout, Selector};
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::lower::{Backend, LowerError, Shader, compute, native, vertex};
-use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, Layout, Selector};
+use vkxfb_rewriter::lower::{Backend, LowerError, Shader, compute, native, vertex};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::vertex_input::VertexInput;
 use vkxfb_translators::split_blocks::{self, split_blocks};
 use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};
 

@@ -2,16 +2,16 @@
 //! capture the same as the driver.
 
 use ash::vk;
-use vkxfb::internal::lower::SysvalsPlace;
-use vkxfb::lower::{Backend, LowerError, Lowered, Shader, native, vertex};
 use vkxfb::runtime::vulkan;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Context, Draw, Kernels,
     MemoryLocation, Pipeline, PipelineDesc, Recorder, RuntimeError,
 };
-use vkxfb::topology::PrimitiveTopology;
-use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{Gpu, GpuError, Profile};
+use vkxfb_rewriter::lower::SysvalsPlace;
+use vkxfb_rewriter::lower::{Backend, LowerError, Lowered, Shader, native, vertex};
+use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing};

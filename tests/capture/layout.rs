@@ -1,10 +1,10 @@
 //! Layouts from decorations: for GLSL as glslang compiles it, and for invalid modules.
 
 use proptest::prelude::*;
-use vkxfb::capture::{CaptureError, CapturedOutput, Layout};
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::capture::{CaptureError, CapturedOutput, Layout};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
 
 use crate::common;
 

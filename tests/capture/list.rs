@@ -1,12 +1,14 @@
 //! Compares explicit lists with the layouts from the decorations of the same shader.
 
 use spirv::BuiltIn;
-use vkxfb::capture::{BufferMode, CaptureEntry, CaptureError, CaptureList, Layout, Selector};
-use vkxfb::internal::capture::locations_used;
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::{EntryPoint, find_vertex_shader};
-use vkxfb::lower::native;
+use vkxfb_rewriter::capture::locations_used;
+use vkxfb_rewriter::capture::{
+    BufferMode, CaptureEntry, CaptureError, CaptureList, Layout, Selector,
+};
+use vkxfb_rewriter::lower::native;
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::{EntryPoint, find_vertex_shader};
 
 use crate::common;
 

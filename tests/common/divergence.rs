@@ -8,8 +8,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use vkxfb::internal::spirv::{Id, Instruction, Module, Section};
-use vkxfb::spirv::headers::{BuiltIn, Decoration, Op, StorageClass};
+use vkxfb_rewriter::spirv::headers::{BuiltIn, Decoration, Op, StorageClass};
+use vkxfb_rewriter::spirv::{Id, Instruction, Module, Section};
 
 /// A block: its label, and the instructions after the label.
 type Block<'a> = (Id, Vec<Instruction<'a>>);
@@ -140,7 +140,7 @@ fn divergent(module: &Module) -> HashSet<Id> {
                     }
                 }
                 Some(op) => {
-                    let (Some(_), Some(result)) = vkxfb::internal::spirv::result_of(i) else {
+                    let (Some(_), Some(result)) = vkxfb_rewriter::spirv::result_of(i) else {
                         continue;
                     };
                     if op == Op::AccessChain

@@ -24,8 +24,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use vkxfb::internal::spirv::{Id, Module, Section, result_of};
-use vkxfb::spirv::headers::Op;
+use vkxfb_rewriter::spirv::headers::Op;
+use vkxfb_rewriter::spirv::{Id, Module, Section, result_of};
 
 /// A vertex shader that captures the number of each vertex.
 pub const CAPTURES: &str = "#version 450
@@ -113,7 +113,7 @@ pub fn compile_ahead(shaders: impl IntoIterator<Item = (&'static str, String)>) 
     run_tool("glslc", &["-c"].into_iter().chain(names).collect::<Vec<_>>(), directory.path());
     for (file, key) in files {
         let bytes = std::fs::read(directory.path().join(file + ".spv")).unwrap();
-        compiled().insert(key, vkxfb::spirv::words_from_bytes(&bytes).unwrap());
+        compiled().insert(key, vkxfb_rewriter::spirv::words_from_bytes(&bytes).unwrap());
     }
 }
 
@@ -125,7 +125,7 @@ fn run_glslang(stage: &str, source: &str, arguments: &[&str]) -> Vec<u32> {
     all.extend(arguments);
     run_tool("glslangValidator", &all, directory.path());
     let bytes = std::fs::read(directory.path().join("shader.spv")).unwrap();
-    vkxfb::spirv::words_from_bytes(&bytes).unwrap()
+    vkxfb_rewriter::spirv::words_from_bytes(&bytes).unwrap()
 }
 
 /// Assembles SPIR-V.
@@ -136,7 +136,7 @@ pub fn assemble(source: &str, target: &str) -> Vec<u32> {
         ["--preserve-numeric-ids", "--target-env", target, "shader.spvasm", "-o", "shader.spv"];
     run_tool("spirv-as", &arguments, directory.path());
     let bytes = std::fs::read(directory.path().join("shader.spv")).unwrap();
-    vkxfb::spirv::words_from_bytes(&bytes).unwrap()
+    vkxfb_rewriter::spirv::words_from_bytes(&bytes).unwrap()
 }
 
 /// Panics if the current spirv-val rejects the words. The spirv-val of Debian 12 is a part of its
@@ -179,5 +179,5 @@ pub fn optimize(words: &[u32], passes: &[&str]) -> Vec<u32> {
     let arguments = [passes, &["in.spv", "-o", "out.spv"]].concat();
     run_tool("spirv-opt", &arguments, directory.path());
     let bytes = std::fs::read(directory.path().join("out.spv")).unwrap();
-    vkxfb::spirv::words_from_bytes(&bytes).unwrap()
+    vkxfb_rewriter::spirv::words_from_bytes(&bytes).unwrap()
 }

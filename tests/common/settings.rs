@@ -11,7 +11,7 @@ pub fn number(name: &str, default: u64) -> u64 {
 }
 
 /// Without `VKXFB_FULL=1`, tests run only one in this number of their random cases.
-const SHARE: u64 = 3;
+const SHARE: u64 = 4;
 
 /// Returns the number of random cases to run, of `all`: all of them with `VKXFB_FULL=1`, as
 /// `.ci/run cases` sets it, otherwise a part that takes a tolerable time.

@@ -1,6 +1,6 @@
 //! What Mesa's compiler for a Mali-G52 (Bifrost, v7) generates for captures: the numbers of memory
 //! messages, arithmetic cycles and threads. The compiler reports them on any machine on which it
-//! was built: `VKXFB_PANVK` is the directory that CONTRIBUTING.md says how to create. Nothing is
+//! was built: `VKXFB_PANVK` is the directory that `.ci/README.md` says how to create. Nothing is
 //! executed.
 //!
 //! `cargo test --test device -- --nocapture captures_stay_small` prints all figures.
@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use ash::vk;
-use vkxfb::internal::kernel::Kernel;
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc};
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Resources};
+use vkxfb_rewriter::lower::kernel::Kernel;
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Backend, Shader, compute};
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use crate::common;
 use crate::common::skip::{Why, skip};

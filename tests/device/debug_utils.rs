@@ -5,12 +5,12 @@ use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
 
 use ash::vk;
-use vkxfb::internal::kernel::Kernel;
-use vkxfb::lower::compute;
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capture, CaptureBuffer, CaptureDesc, Draw, Kernels, Pipeline,
     PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexInput,
 };
+use vkxfb_rewriter::lower::compute;
+use vkxfb_rewriter::lower::kernel::Kernel;
 
 use super::application::Application;
 use crate::common;

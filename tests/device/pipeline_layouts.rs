@@ -2,19 +2,19 @@
 //! was made compatible.
 
 use ash::vk::{self, DescriptorType as D, ShaderStageFlags as S};
-use vkxfb::internal::reflect::{
-    DescriptorCount, ResourceInterface, ResourceType, resource_interface,
-};
-use vkxfb::lower::{Backend, Lowered, Shader, compute};
 use vkxfb::runtime::vulkan::{PipelineLayoutDesc, PipelineLayoutError, SetLayoutInfo};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, Pipeline, PipelineDesc,
     Recorder,
 };
-use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{GpuError, OpenOptions, Profile};
+use vkxfb_rewriter::lower::reflect::{
+    DescriptorCount, ResourceInterface, ResourceType, resource_interface,
+};
+use vkxfb_rewriter::lower::{Backend, Lowered, Shader, compute};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::common;
 use crate::common::device;

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ash::vk;
-use vkxfb::internal::kernel::Kernel;
-use vkxfb::lower::compute;
 use vkxfb::runtime::{DrawIndexed, ExpectedDraws, IndexBuffer, IndexType};
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capture, CaptureBuffer, CaptureDesc, Draw, Kernels, Pipeline,
     PipelineDesc, PrimitiveTopology, Recorder, RuntimeError, Shader, VertexInput,
 };
+use vkxfb_rewriter::lower::compute;
+use vkxfb_rewriter::lower::kernel::Kernel;
 
 use super::application::Application;
 use crate::common;

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{LazyLock, Mutex, OnceLock};
 
 use ash::vk;
-use vkxfb::internal::kernel::Kernel;
-use vkxfb::lower::compute;
 use vkxfb::runtime::ExpectedDraws;
 use vkxfb::{Kernels, Pipeline, PipelineDesc, PrimitiveTopology, Shader, VertexInput};
+use vkxfb_rewriter::lower::compute;
+use vkxfb_rewriter::lower::kernel::Kernel;
 
 use super::application::Application;
 use crate::common;

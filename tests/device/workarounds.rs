@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ash::vk;
 use ash::vk::{DriverId, PhysicalDeviceType};
-use vkxfb::internal::{DeviceIdentity, TUNINGS, WORKAROUNDS};
 use vkxfb::lower::Backend;
+use vkxfb::runtime::DeviceIdentity;
+use vkxfb::runtime::tunings::TUNINGS;
+use vkxfb::runtime::workarounds::WORKAROUNDS;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, IndirectDraw, Recorder,
     required_features,

@@ -20,9 +20,9 @@ fn every_error_has_a_cure() {
     let named: BTreeSet<&str> =
         rows.flat_map(|(errors, _)| errors.split('`').skip(1).step_by(2)).collect();
     for (source, name) in [
-        (include_str!("../../src/capture/error.rs"), "CaptureError"),
-        (include_str!("../../src/lower/error.rs"), "LowerError"),
-        (include_str!("../../src/runtime/error.rs"), "RuntimeError"),
+        (include_str!("../../shaders/src/capture/error.rs"), "CaptureError"),
+        (include_str!("../../shaders/src/lower/error.rs"), "LowerError"),
+        (include_str!("../../src/runtime/device/error.rs"), "RuntimeError"),
     ] {
         let variants = variants(source, name);
         assert!(variants.len() > 10, "{name}: {variants:?}");

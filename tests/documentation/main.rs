@@ -6,5 +6,6 @@
 mod examples;
 mod guide;
 mod pages;
+mod rooms;
 mod send_sync;
 mod wgpu;

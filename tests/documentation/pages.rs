@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The pages, relative to the root of the repository.
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
+    ".ci/README.md",
     "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",

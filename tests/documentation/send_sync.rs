@@ -7,26 +7,28 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
-    vkxfb::internal::capture { InterfaceVariable, Outputs<'static>, Space, Written }
-    vkxfb::capture {
+    vkxfb_rewriter::capture { InterfaceVariable, Outputs<'static>, Space, Written }
+    vkxfb_rewriter::capture {
         BufferMode, CaptureEntry, CaptureError, CaptureList, GlType, Layout, LengthError, CapturedOutput,
         Selector, Varying,
     }
-    vkxfb::counts { BoundBuffer, DrawCounts }
-    vkxfb::internal { Barrier, ContextId, DeviceIdentity, Tuning, TuningEffect, Workaround, WorkaroundEffect }
-    vkxfb::lower {
+    vkxfb_rewriter::counts { BoundBuffer, DrawCounts }
+    vkxfb::runtime { Barrier, BufferSet, ContextId, DeviceIdentity }
+    vkxfb::runtime::tunings { Tuning, TuningEffect }
+    vkxfb::runtime::workarounds { Workaround, WorkaroundEffect }
+    vkxfb_rewriter::lower {
         Backend, Captures<'static>, Effects, LowerError, Lowered, ResourcePlan, Shader<'static>,
     }
-    vkxfb::internal::lower {
+    vkxfb_rewriter::lower {
         GeometryInput, LoweredAttribute, LoweredCompute, LoweredGeometry, LoweredKind, LoweredNative, LoweredStage,
         LoweredTessellation, LoweredVertex, SpecIds, SysvalsPlace, WideAccesses,
     }
-    vkxfb::internal::lower::interface { InterfaceLimit }
-    vkxfb::lower::compute { DomainOrigin, Options<'static>, Target, WorkgroupSizes }
-    vkxfb::internal::tessellator { Domain, Patch, Spacing, Tessellator }
-    vkxfb::internal::kernel { Kernel, Setup, SetupDraws, Target }
-    vkxfb::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
-    vkxfb::internal::reflect {
+    vkxfb_rewriter::lower::interface { InterfaceLimit }
+    vkxfb_rewriter::lower::compute { DomainOrigin, Options<'static>, Target, WorkgroupSizes }
+    vkxfb_rewriter::tessellator { Domain, Patch, Spacing, Tessellator }
+    vkxfb_rewriter::lower::kernel { Kernel, Setup, SetupDraws, Target }
+    vkxfb_rewriter::lower::native { EmitOptions<'static>, Emitted, Options<'static> }
+    vkxfb_rewriter::lower::reflect {
         AttributeUse, DescriptorCount, DescriptorUse, PushConstant, ResourceInterface, ResourceType, VertexReads,
     }
     vkxfb::runtime {
@@ -42,47 +44,49 @@ send_and_sync! {
     vkxfb::runtime::vulkan {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,
     }
-    vkxfb::spirv { Id, NumericClass, ParseError, ParseErrorKind }
-    vkxfb::internal {
-        BoundHeaps, BufferSet, CopyAddress, DescriptorPlace, DescriptorState, HeapInterface, HeapRange, MovedData,
+    vkxfb_rewriter::spirv { Id, NumericClass, ParseError, ParseErrorKind }
+    vkxfb::runtime::descriptor_heaps {
+        BoundHeaps, CopyAddress, DescriptorPlace, DescriptorState, HeapInterface, HeapRange, MovedData,
         ParameterTransport,
     }
-    vkxfb::internal::spirv { DeclaredConstant, IdSet, Instruction<'static>, Module, Section }
-    vkxfb::internal::spirv::declarations { Declarations, Type, Variable }
-    vkxfb::internal::spirv::emit { Builder<'static>, Code }
-    vkxfb::internal::spirv::entry_point { EntryPoint, EntryPointError }
-    vkxfb::internal::spirv::merge { MergeError }
-    vkxfb::internal::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
-    vkxfb::spirv::specialization { SpecializationConstant<'static>, SpecializationError }
-    vkxfb::internal::spirv::static_use { StaticUse }
-    vkxfb::internal::spirv::types { Block<'static> }
-    vkxfb::internal::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
-    vkxfb::internal::sysval::entries { Entries, EntryJob, EntrySums, EntryTables, PlaceEntries }
-    vkxfb::internal::sysval::draw_arguments { CountedDraw, DrawArguments }
-    vkxfb::internal::sysval::results { Query, Results }
-    vkxfb::internal::sysval::setup {
+    vkxfb_rewriter::spirv { DeclaredConstant, IdSet, Instruction<'static>, Module, Section }
+    vkxfb_rewriter::spirv::declarations { Declarations, Type, Variable }
+    vkxfb_rewriter::spirv::emit { Builder<'static>, Code }
+    vkxfb_rewriter::spirv::entry_point { EntryPoint, EntryPointError }
+    vkxfb_rewriter::spirv::merge { MergeError }
+    vkxfb_rewriter::spirv::link { Library, LinkError, Linker<'static, 'static>, Stub }
+    vkxfb_rewriter::spirv::specialization { SpecializationConstant<'static>, SpecializationError }
+    vkxfb_rewriter::spirv::static_use { StaticUse }
+    vkxfb_rewriter::spirv::types { Block<'static> }
+    vkxfb_rewriter::sysval { AttributeDescriptor, Batch, DrawSysvals, Sysvals }
+    vkxfb_rewriter::sysval::entries { Entries, EntryJob, EntrySums, EntryTables, PlaceEntries }
+    vkxfb_rewriter::sysval::draw_arguments { CountedDraw, DrawArguments }
+    vkxfb_rewriter::sysval::results { Query, Results }
+    vkxfb_rewriter::sysval::setup {
         Finish, Fused, GroupBatch, Input, Operation, Progress, Reduction, RestartRange, Resume, DrawRestarts, RestartedDraw,
         Setup,
     }
-    vkxfb::topology {
+    vkxfb_rewriter::topology {
         Contribution, PrimitiveTopology, ProvokingVertex, Shape, TopologyError, XfbTopology,
     }
-    vkxfb::vertex_input {
+    vkxfb_rewriter::vertex_input {
         InputRate, NumericFormat, UnknownFormat, UnsupportedFormat, VertexAttribute, VertexBinding,
         VertexFormat, VertexInput,
     }
 }
 
 const _: () = {
-    thread_safety::is_send_and_sync::<vkxfb::frontend::FrontendError>();
-    thread_safety::is_send_and_sync::<vkxfb::frontend::SourceLocation>();
+    thread_safety::is_send_and_sync::<vkxfb_rewriter::frontend::FrontendError>();
+    thread_safety::is_send_and_sync::<vkxfb_rewriter::frontend::SourceLocation>();
 };
 /// Types that are asserted separately.
 const OTHERS: &[&str] = &["FrontendError", "SourceLocation"];
 
 #[test]
 fn no_public_type_is_forgotten() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let known = [NAMES, OTHERS].concat();
-    assert_eq!(thread_safety::forgotten(&source, &known), [""; 0]);
+    for source in ["src", "shaders/src"] {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
+        assert_eq!(thread_safety::forgotten(&source, &known), [""; 0]);
+    }
 }

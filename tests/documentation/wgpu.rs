@@ -31,6 +31,7 @@ fn what_the_page_shows_is_run() {
 fn it_takes_at_most_30_lines_that_name_vkxfb() {
     let library = read("src/lib.rs");
     let exported = library.split("\npub use ").skip(1);
+    let exported = exported.filter(|item| !item.starts_with("vkxfb_rewriter"));
     // What is exported, without the modules that it is from.
     let exported = exported.flat_map(|item| item.split(';').next()?.rsplit("::").next());
     let words = exported.flat_map(|item| item.split(|c: char| !c.is_alphanumeric() && c != '_'));

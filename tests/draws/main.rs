@@ -5,7 +5,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_DRAWS` | the number of programs: by default 360 with `VKXFB_FULL=1`, and a third of
+//! | `VKXFB_DRAWS` | the number of programs: by default 360 with `VKXFB_FULL=1`, and a quarter of
 //! that without |
 //! | `VKXFB_INDIRECT=0` | runs native programs without indirect draws and byte-count draws |
 //! | `VKXFB_OMIT_BARRIER` | a barrier of the compute backend to leave out, `SetupToCapture` for example: on a GPU the test then fails, and by descriptors everywhere |
@@ -44,8 +44,8 @@ use generate::{Space, generate};
 use program::{Draw, Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
 use shaders::CONSTANTS;
-use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
+use vkxfb::runtime::Barrier;
 use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 
 /// The number of programs in one submission.

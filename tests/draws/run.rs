@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use ash::vk;
-use vkxfb::internal::Barrier;
 use vkxfb::lower::{Backend, ResourcePlan};
+use vkxfb::runtime::Barrier;
 use vkxfb_probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 
 use crate::BATCH;

@@ -8,16 +8,16 @@
 use std::borrow::Cow;
 
 use spirv::{BuiltIn, Decoration, Op};
-use vkxfb::capture::{BufferMode, CaptureEntry, CaptureList, Layout, Selector};
-use vkxfb::internal::capture::locations_used;
-use vkxfb::internal::reflect::{resource_interface, vertex_reads};
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::internal::spirv::{Module, read_string};
-use vkxfb::lower::strip::strip_xfb;
-use vkxfb::lower::{Captures, LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::spirv::words_from_bytes;
+use vkxfb_rewriter::capture::locations_used;
+use vkxfb_rewriter::capture::{BufferMode, CaptureEntry, CaptureList, Layout, Selector};
+use vkxfb_rewriter::lower::reflect::{resource_interface, vertex_reads};
+use vkxfb_rewriter::lower::strip::strip_xfb;
+use vkxfb_rewriter::lower::{Captures, LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::spirv::words_from_bytes;
+use vkxfb_rewriter::spirv::{Module, read_string};
 use vkxfb_translators::broadcast::{self, broadcast_color};
 use vkxfb_translators::split_blocks::{self, split_blocks};
 use vkxfb_translators::stream_output::{SlotLocations, StreamOutput, StreamOutputInfo};

@@ -4,7 +4,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_GEOMETRY` | the number of cases: by default 60 to 200 with `VKXFB_FULL=1`, and a third
+//! | `VKXFB_GEOMETRY` | the number of cases: by default 60 to 200 with `VKXFB_FULL=1`, and a quarter
 //! of that without |
 //! | `VKXFB_PRINT=1` | prints each case before it runs, for crashes of drivers |
 //! | `VKXFB_TEST_VALIDATION=0` | runs without the validation layer |
@@ -36,7 +36,7 @@ use common::batches::{self, Worker};
 use common::settings::{cases, has_validation};
 use generate::Draws;
 use run::GeometryWorker;
-use vkxfb::internal::Barrier;
+use vkxfb::runtime::Barrier;
 use vkxfb_probe::gpu::Resources;
 
 /// The number of cases that a thread runs at a time.

@@ -1,7 +1,7 @@
 //! Runs cases natively and by compute, and compares both with the model.
 
-use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
+use vkxfb::runtime::Barrier;
 use vkxfb_probe::gpu::{Message, OpenOptions, Resources};
 
 use crate::case::Case;

@@ -1,11 +1,11 @@
 //! Compute shaders: workgroups, shared memory and descriptors.
 
-use vkxfb::internal::reflect;
-use vkxfb::internal::spirv::{Module, Section};
-use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute};
-use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::vertex_input::NumericClass;
+use vkxfb_rewriter::lower::compute::WorkgroupSizes;
+use vkxfb_rewriter::lower::reflect;
+use vkxfb_rewriter::lower::{LowerError, Lowered, ResourcePlan, Shader, compute};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::spirv::{Module, Section};
+use vkxfb_rewriter::vertex_input::NumericClass;
 
 use super::shaders::{EVERYTHING, SHARED, compute_of, to_compute, to_compute_by, vertex_input};
 use crate::common;

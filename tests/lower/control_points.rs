@@ -3,11 +3,11 @@
 
 use spirv::{Op, StorageClass};
 use vkxfb::Shader;
-use vkxfb::capture::CaptureList;
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::{Id, Module, Section, string_words};
-use vkxfb::lower::{Lowered, compute};
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::capture::CaptureList;
+use vkxfb_rewriter::lower::{Lowered, compute};
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::{Id, Module, Section, string_words};
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::common;
 

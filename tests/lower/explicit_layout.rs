@@ -1,8 +1,8 @@
 //! Variables that lowering makes private must not have an explicit layout, even if a buffer uses
 //! the same type. Copies between them must still work.
 
-use vkxfb::internal::kernel::{self, Kernel};
-use vkxfb::lower::Shader;
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::lower::kernel::{self, Kernel};
 
 use super::shaders::all;
 use crate::common;
@@ -146,8 +146,8 @@ fn types_that_buffers_share_become_two() {
 #[test]
 fn values_of_split_types_are_copied() {
     use common::device;
-    use vkxfb::lower::{Backend, native};
     use vkxfb_probe::gpu::Profile;
+    use vkxfb_rewriter::lower::{Backend, native};
 
     let mut gpu = device::open(Profile::Full);
     let expected = {

@@ -2,12 +2,14 @@
 //! shader.
 
 use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op};
-use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::internal::lower::GeometryInput;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::{Id, Module, Section, string_words};
-use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute};
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, Selector};
+use vkxfb_rewriter::lower::GeometryInput;
+use vkxfb_rewriter::lower::{LowerError, Lowered, ResourcePlan, Shader, compute};
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::{Id, Module, Section, string_words};
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 use crate::common;
 
@@ -340,7 +342,7 @@ fn labels_behind_wide_literals_are_renumbered() {
     let lowered = lower_valid(&vertex, &words, "vulkan1.0");
     let module = Module::parse(&lowered.words).unwrap();
     let is_wide =
-        |i: &vkxfb::internal::spirv::Instruction<'_>| i.is(Op::Switch) && i.operands().len() == 11;
+        |i: &vkxfb_rewriter::spirv::Instruction<'_>| i.is(Op::Switch) && i.operands().len() == 11;
     let switch = module.section(Section::Functions).find(is_wide).unwrap();
     let literals: Vec<_> =
         switch.operands()[2..].chunks(3).map(|case| (case[0], case[1])).collect();

@@ -1,8 +1,8 @@
 //! Inputs of the vertex shader: what is loaded for them, and which of them are refused.
 
-use vkxfb::internal::reflect;
-use vkxfb::lower::{LowerError, Shader, compute};
-use vkxfb::vertex_input::{InputRate, NumericClass, VertexFormat};
+use vkxfb_rewriter::lower::reflect;
+use vkxfb_rewriter::lower::{LowerError, Shader, compute};
+use vkxfb_rewriter::vertex_input::{InputRate, NumericClass, VertexFormat};
 
 use super::shaders::{SHARED, one_attribute, to_compute, vertex_input};
 use crate::common;

@@ -1,12 +1,12 @@
 //! The interface of an entry point: which parts of it lowering keeps and removes, and what it does
 //! with the module's other entry points.
 
-use vkxfb::capture::CaptureError;
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::entry_point::EntryPointError;
-use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{LowerError, Shader, compute, native, vertex};
-use vkxfb::vertex_input::NumericClass;
+use vkxfb_rewriter::capture::CaptureError;
+use vkxfb_rewriter::lower::compute::WorkgroupSizes;
+use vkxfb_rewriter::lower::{LowerError, Shader, compute, native, vertex};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::entry_point::EntryPointError;
+use vkxfb_rewriter::vertex_input::NumericClass;
 
 use super::shaders::{EVERYTHING, SEVERAL, SHARED, all, compute_of, named, vertex_input};
 use crate::common;

@@ -1,9 +1,9 @@
 //! Kernels, which prepare captures.
 
-use vkxfb::internal::kernel::{Kernel, MAX_WORKGROUP_SIZE, Target, lower};
-use vkxfb::internal::spirv::{Module, Section};
-use vkxfb::lower::{LowerError, ResourcePlan};
-use vkxfb::spirv::headers::Op;
+use vkxfb_rewriter::lower::kernel::{Kernel, MAX_WORKGROUP_SIZE, Target, lower};
+use vkxfb_rewriter::lower::{LowerError, ResourcePlan};
+use vkxfb_rewriter::spirv::headers::Op;
+use vkxfb_rewriter::spirv::{Module, Section};
 
 use super::shaders::DESCRIPTORS;
 use crate::common;
@@ -11,7 +11,7 @@ use crate::common;
 /// The kernels that prepare captures are complete, valid modules.
 #[test]
 fn kernels_are_valid() {
-    use vkxfb::internal::kernel::{MIN_WORKGROUP_SIZE, Target, lower};
+    use vkxfb_rewriter::lower::kernel::{MIN_WORKGROUP_SIZE, Target, lower};
     for kernel in Kernel::ALL {
         for resources in [ResourcePlan::DeviceAddress, DESCRIPTORS] {
             for max_invocations in [MIN_WORKGROUP_SIZE, 255, 1024] {

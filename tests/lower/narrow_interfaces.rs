@@ -1,13 +1,15 @@
 //! Inputs, outputs and push constants of 8 and 16 bits: they are loaded with 32 bits, and converted
 //! where the shader reads them.
 
-use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::lower::{Backend, LowerError, Shader, compute};
 use vkxfb::runtime::Draw;
-use vkxfb::topology::PrimitiveTopology;
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 use vkxfb_probe::gpu::OpenOptions;
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, Selector};
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Backend, LowerError, Shader, compute};
+use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 use crate::common;
 use crate::common::device::{Draws, RESOURCES, lower_on};

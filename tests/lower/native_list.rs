@@ -2,12 +2,12 @@
 //! with that list and, on a device, with the other backends.
 
 use spirv::{BuiltIn, ExecutionModel};
-use vkxfb::capture::{CaptureEntry, CaptureList, CapturedOutput, Layout, Selector};
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_entry_point;
-use vkxfb::lower::native::{self, Emitted};
-use vkxfb::lower::{LowerError, Shader};
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, CapturedOutput, Layout, Selector};
+use vkxfb_rewriter::lower::native::{self, Emitted};
+use vkxfb_rewriter::lower::{LowerError, Shader};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_entry_point;
 use vkxfb_translators::split_blocks::{self, Split, SplitError, split_blocks};
 
 use crate::common;

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use vkxfb::internal::reflect::{PushConstant, push_constants};
-use vkxfb::lower::{Backend, LowerError, Lowered, Shader, native};
-use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::lower::reflect::{PushConstant, push_constants};
+use vkxfb_rewriter::lower::{Backend, LowerError, Lowered, Shader, native};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
 
 use super::shaders::all_of;
 use crate::common;
@@ -488,7 +488,7 @@ fn members_of_a_wrapped_block_are_listed() {
         struct Push { matrix: mat4x4f, light: Light }
         var<immediate> p: Push;
         @vertex fn main() -> @builtin(position) vec4f { return p.matrix * p.light.place; }";
-    let words = vkxfb::frontend::wgsl::vertex_shader(source, None).unwrap();
+    let words = vkxfb_rewriter::frontend::wgsl::vertex_shader(source, None).unwrap();
     let found = push_constants(&Shader::new(&words)).unwrap();
     let row = |found: &PushConstant| (found.offset, found.name.clone().unwrap(), found.is_read);
     let rows: Vec<_> = found.iter().map(row).collect();

@@ -1,8 +1,8 @@
 //! Shaders that the tests of several passes lower, and functions that lower them.
 
-use vkxfb::internal::reflect;
-use vkxfb::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, vertex};
-use vkxfb::vertex_input::{
+use vkxfb_rewriter::lower::reflect;
+use vkxfb_rewriter::lower::{LowerError, Lowered, ResourcePlan, Shader, compute, vertex};
+use vkxfb_rewriter::vertex_input::{
     InputRate, NumericClass, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 };
 

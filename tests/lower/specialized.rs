@@ -1,14 +1,14 @@
 //! Shaders that are specialized and inlined for a pipeline are valid, and as small as they should
 //! be. Tests that compare captures with a model check that they capture the same data.
 
-use vkxfb::internal::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
-use vkxfb::internal::lower::{SpecIds, WideAccesses};
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::internal::spirv::{Module, Section};
-use vkxfb::lower::{Lowered, ResourcePlan, Shader, compute, vertex};
-use vkxfb::spirv::headers::{Op, StorageClass};
-use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_rewriter::lower::kernel::{self, Kernel, MAX_WORKGROUP_SIZE, MIN_WORKGROUP_SIZE};
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Lowered, ResourcePlan, Shader, compute, vertex};
+use vkxfb_rewriter::lower::{SpecIds, WideAccesses};
+use vkxfb_rewriter::spirv::headers::{Op, StorageClass};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::spirv::{Module, Section};
 
 use crate::common;
 use crate::common::divergence::barriers_behind_divergent_exits;

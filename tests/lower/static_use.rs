@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::lower::{Backend, LowerError, Shader, native};
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Backend, LowerError, Shader, native};
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use super::shaders::{all_of, all_with};
 use crate::common;

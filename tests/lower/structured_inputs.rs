@@ -1,13 +1,13 @@
 //! Inputs of a structure type, as Slang emits them for matrices and arrays: their members have
 //! consecutive locations.
 
-use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
-use vkxfb::lower::{Backend, LowerError, Shader};
 use vkxfb::runtime::Draw;
-use vkxfb::topology::PrimitiveTopology;
-use vkxfb::vertex_input::{NumericClass, VertexInput};
 use vkxfb_probe::gpu::OpenOptions;
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, Selector};
+use vkxfb_rewriter::lower::reflect::{AttributeUse, vertex_reads};
+use vkxfb_rewriter::lower::{Backend, LowerError, Shader};
+use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::vertex_input::{NumericClass, VertexInput};
 
 use crate::common;
 use crate::common::device::{Draws, RESOURCES, lower_on, open_with};

@@ -1,12 +1,12 @@
 //! Modules from other compilers and optimisers: their captures are the same, and all lowered
 //! modules are valid.
 
-use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput, Layout};
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::internal::spirv::{Id, Module};
-use vkxfb::lower::{Captures, Lowered, Shader, compute, native, vertex};
+use vkxfb_rewriter::capture::{BufferMode, CaptureList, CapturedOutput, Layout};
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Captures, Lowered, Shader, compute, native, vertex};
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::spirv::{Id, Module};
 use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use crate::common;

@@ -1,17 +1,21 @@
 //! Calls that would be undefined behaviour in a driver are refused before they reach the driver.
 
 use ash::vk;
-use vkxfb::internal::kernel::{self, Kernel};
-use vkxfb::lower::{Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, ExpectedDraws, IndexBuffer,
     IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder,
     ResultTarget, RuntimeError, VertexBuffer, required_features,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_rewriter::lower::kernel::{self, Kernel};
+use vkxfb_rewriter::lower::{
+    Backend, LowerError, Lowered, ResourcePlan, Shader, compute, native, vertex,
+};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 use crate::common;
 use crate::common::device::{self, PipelineOptions, RESOURCES};

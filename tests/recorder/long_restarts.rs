@@ -3,8 +3,8 @@
 //! overflow with a model that works index by index.
 
 use ash::vk;
-use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
+use vkxfb::runtime::Barrier;
 use vkxfb::runtime::{
     ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, DrawIndexed, IndexBuffer,
     IndexType, IndirectDraw, Pipeline, Recorder,

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ash::vk;
 use ash::vk::QueryResultFlags as Flags;
-use vkxfb::internal::Barrier;
 use vkxfb::lower::Backend;
+use vkxfb::runtime::Barrier;
 use vkxfb::runtime::{
     Arena, ArenaDesc, ConsumerScope, Context, Draw, Kernels, QueryKind, QueryPool, QueryResult,
     ResultTarget, RuntimeError,

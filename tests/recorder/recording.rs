@@ -1,7 +1,7 @@
 //! Tests what captures by compute record, and that it can be executed several times.
 
 use ash::vk;
-use vkxfb::internal::Barrier;
+use vkxfb::runtime::Barrier;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureOrder, ConsumerScope, Context,
     CounterBuffer, Draw, DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Recorded, Recorder,

@@ -1,18 +1,18 @@
 //! WGSL is compiled to SPIR-V, whose outputs are captured by list.
 
 use spirv::{BuiltIn, Decoration, StorageClass};
-use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-use vkxfb::frontend::{FrontendError, MAX_NESTING, module, output_names, wgsl};
-use vkxfb::internal::reflect::vertex_reads;
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::lower::{Backend, Lowered, Shader, compute, vertex};
 use vkxfb::runtime::Draw;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::Profile;
 use vkxfb_probe::shaders::ProbeShader;
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, Selector};
+use vkxfb_rewriter::frontend::{FrontendError, MAX_NESTING, module, output_names, wgsl};
+use vkxfb_rewriter::lower::reflect::vertex_reads;
+use vkxfb_rewriter::lower::{Backend, Lowered, Shader, compute, vertex};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::common;
 use crate::common::device::{

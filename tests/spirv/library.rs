@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use vkxfb::internal::kernel::{ENTRY_SUMS_WIDTH, MAX_WORKGROUP_SIZE, RESUME_WIDTH};
-use vkxfb::internal::lower::{SpecIds, WideAccesses};
-use vkxfb::internal::sysval::draw_arguments::{CountedDraw, DrawArguments};
-use vkxfb::internal::sysval::entries::{
+use vkxfb_rewriter::lower::compute::DEFAULT_WORKGROUP_SIZE;
+use vkxfb_rewriter::lower::kernel::{ENTRY_SUMS_WIDTH, MAX_WORKGROUP_SIZE, RESUME_WIDTH};
+use vkxfb_rewriter::lower::{SpecIds, WideAccesses};
+use vkxfb_rewriter::sysval::draw_arguments::{CountedDraw, DrawArguments};
+use vkxfb_rewriter::sysval::entries::{
     ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
     PlaceEntries,
 };
-use vkxfb::internal::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
-use vkxfb::internal::sysval::setup::{
+use vkxfb_rewriter::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
+use vkxfb_rewriter::sysval::setup::{
     BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
     RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Resume, Setup, kind,
     operation,
 };
-use vkxfb::internal::sysval::{
+use vkxfb_rewriter::sysval::{
     AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, RESTARTED_BATCH, Sysvals, flags,
 };
-use vkxfb::internal::tessellator::{self, Domain, Spacing};
-use vkxfb::lower::compute::DEFAULT_WORKGROUP_SIZE;
-use vkxfb::topology::XfbTopology;
+use vkxfb_rewriter::tessellator::{self, Domain, Spacing};
+use vkxfb_rewriter::topology::XfbTopology;
 
 const SOURCES: [&str; 29] = [
     "sysvals",

@@ -1,16 +1,16 @@
 //! Specialization constants: compares modules with those of spirv-opt, layouts with those of
 //! shaders in which the values are constants, and captures on a device.
 
-use vkxfb::capture::{CaptureError, Layout, LengthError};
-use vkxfb::internal::capture::locations_used;
-use vkxfb::internal::lower::SpecIds;
-use vkxfb::internal::reflect;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::internal::spirv::{Id, Module};
-use vkxfb::lower::{LowerError, Lowered, Shader, compute, native, vertex};
-use vkxfb::spirv::specialization::{SpecializationConstant, SpecializationError};
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::capture::locations_used;
+use vkxfb_rewriter::capture::{CaptureError, Layout, LengthError};
+use vkxfb_rewriter::lower::SpecIds;
+use vkxfb_rewriter::lower::reflect;
+use vkxfb_rewriter::lower::{LowerError, Lowered, Shader, compute, native, vertex};
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::spirv::specialization::{SpecializationConstant, SpecializationError};
+use vkxfb_rewriter::spirv::{Id, Module};
+use vkxfb_rewriter::vertex_input::VertexInput;
 use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use crate::common;

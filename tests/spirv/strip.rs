@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb::lower::native;
-use vkxfb::lower::streams::strip_streams;
-use vkxfb::lower::strip::strip_xfb;
+use vkxfb_rewriter::lower::streams::strip_streams;
+use vkxfb_rewriter::lower::strip::strip_xfb;
 
 use crate::common;
 

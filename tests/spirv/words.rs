@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 use spirv::{Decoration, Op};
-use vkxfb::capture::Layout;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::emit::Code;
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::internal::spirv::{MAX_OPERANDS, Module, Section};
-use vkxfb::spirv::{ParseErrorKind, words_from_bytes};
+use vkxfb_rewriter::capture::Layout;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::emit::Code;
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::spirv::{MAX_OPERANDS, Module, Section};
+use vkxfb_rewriter::spirv::{ParseErrorKind, words_from_bytes};
 
 use crate::common;
 

@@ -2,18 +2,18 @@
 
 use spirv::{BuiltIn, Decoration, Op};
 use vkxfb::Shader;
-use vkxfb::internal::spirv::{Instruction, Module, Section};
-use vkxfb::internal::tessellator::Domain;
-use vkxfb::lower::compute::{self, DomainOrigin, WorkgroupSizes};
-use vkxfb::lower::{Backend, LowerError};
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw as Direct,
     DrawIndexed, IndexBuffer, IndexType, IndirectDraw, PipelineDesc, QueryKind, QueryPool,
     Recorder, RuntimeError,
 };
-use vkxfb::topology::PrimitiveTopology;
-use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{OpenOptions, Resources};
+use vkxfb_rewriter::lower::compute::{self, DomainOrigin, WorkgroupSizes};
+use vkxfb_rewriter::lower::{Backend, LowerError};
+use vkxfb_rewriter::spirv::{Instruction, Module, Section};
+use vkxfb_rewriter::tessellator::Domain;
+use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::case::{Case, Draw, How, Outcome, UNTOUCHED};
 use crate::common::settings::{cases, number};
@@ -64,7 +64,7 @@ fn lower(
     gpu: &TestDevice,
     program: &Program,
     sizes: Option<u32>,
-) -> Result<vkxfb::lower::Lowered, LowerError> {
+) -> Result<vkxfb_rewriter::lower::Lowered, LowerError> {
     let vertex = compile(VERTEX, &[]);
     let control = control(program);
     let evaluation = evaluation(program);

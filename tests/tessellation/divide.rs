@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use vkxfb::internal::tessellator::{Domain, ONE, Patch, Spacing, Tessellator};
+use vkxfb_rewriter::tessellator::{Domain, ONE, Patch, Spacing, Tessellator};
 
 use crate::levels::{Levels, count, sets, tessellators};
 

@@ -1,6 +1,6 @@
 //! Random sets of levels.
 
-use vkxfb::internal::tessellator::{Domain, Spacing, Tessellator};
+use vkxfb_rewriter::tessellator::{Domain, Spacing, Tessellator};
 
 use crate::common::rng::Rng;
 use crate::common::settings::{cases, number};

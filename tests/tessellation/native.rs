@@ -1,10 +1,10 @@
-//! The device's own tessellation, captured by its transform feedback, against `src/tessellator.rs`: numbers, order of
+//! The device's own tessellation, captured by its transform feedback, against `shaders/src/tessellator.rs`: numbers, order of
 //! patches, winding, and where vertices are.
 
 use std::collections::HashMap;
 
 use ash::{ext, vk};
-use vkxfb::internal::tessellator::Tessellator;
+use vkxfb_rewriter::tessellator::Tessellator;
 
 use crate::case::{Draw, UNTOUCHED};
 use crate::common::attachment::area;

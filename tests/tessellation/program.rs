@@ -1,6 +1,6 @@
 //! Random pipelines with tessellation: their shaders, and what these compute.
 
-use vkxfb::internal::tessellator::{Domain, Spacing, Tessellator};
+use vkxfb_rewriter::tessellator::{Domain, Spacing, Tessellator};
 
 use crate::common::rng::Rng;
 use crate::levels::tessellators;

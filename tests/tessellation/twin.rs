@@ -1,9 +1,9 @@
-//! `shaders/tessellate.wgsl` against `src/tessellator.rs`, bit for bit.
+//! `shaders/tessellate.wgsl` against `shaders/src/tessellator.rs`, bit for bit.
 
 use ash::vk;
 use naga::back::spv;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use vkxfb::internal::tessellator::Tessellator;
+use vkxfb_rewriter::tessellator::Tessellator;
 
 use crate::common::bare::{BareDevice, BareInstance};
 use crate::levels::{Levels, count, sets, tessellators};

@@ -4,7 +4,7 @@
 //!
 //! | variable | |
 //! |---|---|
-//! | `VKXFB_LAYOUTS` | the number of random layouts: by default 60 with `VKXFB_FULL=1`, and a third of that without it |
+//! | `VKXFB_LAYOUTS` | the number of random layouts: by default 60 with `VKXFB_FULL=1`, and a quarter of that without it |
 //! | `VKXFB_SEED` | the seed of the first layout; each following layout has the next seed |
 //! | `VKXFB_TEST_VALIDATION=0` | runs without the validation layer |
 //! | `VKXFB_TEST_TOOLS=0` | runs without spirv-val |

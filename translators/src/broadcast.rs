@@ -41,12 +41,12 @@
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use vkxfb::internal::lower::interface;
-use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
-use vkxfb::internal::spirv::emit::{Builder, Code};
-use vkxfb::internal::spirv::entry_point::{EntryPoint, find_fragment_shader};
-use vkxfb::internal::spirv::{Module, Section, read_string};
-use vkxfb::spirv::{EntryPointError, Id, ParseError};
+use vkxfb_rewriter::lower::interface;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type, Variable};
+use vkxfb_rewriter::spirv::emit::{Builder, Code};
+use vkxfb_rewriter::spirv::entry_point::{EntryPoint, find_fragment_shader};
+use vkxfb_rewriter::spirv::{EntryPointError, Id, ParseError};
+use vkxfb_rewriter::spirv::{Module, Section, read_string};
 
 /// The options of [`broadcast_color`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

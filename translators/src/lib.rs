@@ -1,9 +1,9 @@
-//! Passes for translators from other graphics APIs to Vulkan, in addition to the captures of [`vkxfb`].
+//! Passes for translators from other graphics APIs to Vulkan, in addition to the captures of `vkxfb`.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`slots`] | Mesa's varying slots as locations and built-ins |
-//! | [`stream_output`] | Gallium's stream outputs as a [`CaptureList`](vkxfb::capture::CaptureList) |
+//! | [`stream_output`] | Gallium's stream outputs as a [`CaptureList`](vkxfb_rewriter::capture::CaptureList) |
 //! | [`split_blocks`] | output structures become variables, so that each member can be captured by its own decorations |
 //! | [`broadcast`] | `gl_FragColor`: one output for all colour attachments |
 //!

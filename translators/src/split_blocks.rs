@@ -10,7 +10,7 @@
 //! structure types are kept for values of these types.
 //!
 //! Each new variable can be captured by its own decorations, so that
-//! [`native`](vkxfb::lower::native) needs no additional locations.
+//! [`native`](vkxfb_rewriter::lower::native) needs no additional locations.
 //!
 //! Blocks with built-ins are not changed. Errors are: arrays of blocks, arrays of structures that
 //! are indexed by a value that is not constant, and pointers to structures that are used by
@@ -24,14 +24,14 @@ pub use error::SplitError;
 
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
 
-use vkxfb::capture::{CaptureError, Layout};
-use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
-use vkxfb::internal::spirv::emit::Builder;
-use vkxfb::internal::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
-use vkxfb::internal::spirv::types::{block_type, has_built_in_members, locations_of, structure_of};
-use vkxfb::internal::spirv::{Instruction, Module, Section, result_of, specialize};
-use vkxfb::spirv::Id;
-use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::capture::{CaptureError, Layout};
+use vkxfb_rewriter::spirv::Id;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type, Variable};
+use vkxfb_rewriter::spirv::emit::Builder;
+use vkxfb_rewriter::spirv::entry_point::{CAPTURED_STAGES, EntryPoint, find_captured_shader};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::spirv::types::{block_type, has_built_in_members, locations_of, structure_of};
+use vkxfb_rewriter::spirv::{Instruction, Module, Section, result_of, specialize};
 
 /// The largest number of variables into which structures are split. No device has as many output
 /// components.
@@ -43,13 +43,13 @@ const MAX_VARIABLES: usize = 512;
 #[non_exhaustive]
 #[must_use]
 pub struct SplitOptions<'a> {
-    /// The stage whose outputs are split, as in [`Shader::stage`](vkxfb::lower::Shader::stage):
+    /// The stage whose outputs are split, as in [`Shader::stage`](vkxfb_rewriter::lower::Shader::stage):
     /// vertex, tessellation evaluation or geometry. Outputs of other stages are arrays with one
     /// element per vertex, or cannot be captured.
     pub stage: Option<ExecutionModel>,
     /// The name of the entry point. `None` selects the only entry point of the stage.
     pub entry_point: Option<&'a str>,
-    /// The values of specialisation constants, as in [`Shader`](vkxfb::lower::Shader::specialization).
+    /// The values of specialisation constants, as in [`Shader`](vkxfb_rewriter::lower::Shader::specialization).
     pub specialization: &'a [SpecializationConstant<'a>],
 }
 
@@ -118,7 +118,7 @@ pub fn split_blocks(words: &[u32], options: &SplitOptions<'_>) -> Result<Split, 
     let mut members = Vec::new();
     for variable in declarations.variables(StorageClass::Output) {
         if entry.interface.contains(&variable.id) && is_split(&declarations, variable)? {
-            let mut walk = Walk {
+            let mut walk = SplitWalk {
                 builder: Builder::new(&mut module),
                 declarations: &declarations,
                 layout: &layout,
@@ -201,7 +201,7 @@ const NOT_INHERITED: [Decoration; 9] = [
 ];
 
 /// Creates the variables for one output.
-struct Walk<'a> {
+struct SplitWalk<'a> {
     builder: Builder<'a>,
     declarations: &'a Declarations,
     layout: &'a Layout,
@@ -212,7 +212,7 @@ struct Walk<'a> {
     steps: usize,
 }
 
-impl Walk<'_> {
+impl SplitWalk<'_> {
     /// Creates the variables for a value. Returns the node, and the location after the value.
     fn node(
         &mut self,

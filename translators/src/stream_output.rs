@@ -12,13 +12,15 @@ mod error;
 
 pub use error::{CaptureListError, StreamOutputError, StreamOutputField, StreamOutputProblem};
 
-use vkxfb::Shader;
-use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector};
-use vkxfb::internal::capture::{Outputs, Space, Written, place_of, stream_of};
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::EntryPoint;
-use vkxfb::lower::LowerError;
+use vkxfb_rewriter::capture::{
+    CaptureEntry, CaptureList, MAX_XFB_BUFFERS, MAX_XFB_STRIDE, Selector,
+};
+use vkxfb_rewriter::capture::{Outputs, Space, Written, place_of, stream_of};
+use vkxfb_rewriter::lower::LowerError;
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::EntryPoint;
 
 use crate::slots::{Packed, Packing, VaryingSlot};
 
@@ -75,7 +77,6 @@ impl StreamOutputInfo {
     /// counts as a write to all elements of the array. A pointer that is passed to a function
     /// counts as a write to everything that it points to. An output at a location that is not a
     /// slot (32 or higher) has no register.
-    #[doc(hidden)]
     pub fn written_slots(
         &self,
         module: &Module,
@@ -212,7 +213,6 @@ impl StreamOutputInfo {
     }
 
     /// Like [`capture_list`](Self::capture_list), for a module that is already parsed.
-    #[doc(hidden)]
     pub fn list_of(
         &self,
         module: &Module,

@@ -7,8 +7,17 @@ use crate::skip::{Why, skip};
 use crate::{here, run, works};
 
 /// The sources, in the order in which a program calls their functions.
-const SOURCES: [&str; 8] =
-    ["error", "device", "context", "pipeline", "capture", "draw", "draw_commands", "query"];
+const SOURCES: [&str; 9] = [
+    "error",
+    "device",
+    "context",
+    "pipeline",
+    "buffers",
+    "capture",
+    "draw",
+    "draw_commands",
+    "query",
+];
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Werror", "-pedantic"];
 

@@ -8,7 +8,7 @@ use crate::here;
 fn add_sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("src/frontend") {
+        if path.is_dir() && !path.ends_with("shaders/src/frontend") {
             add_sources(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);

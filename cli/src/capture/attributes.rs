@@ -7,10 +7,12 @@ mod inputs;
 use std::borrow::Cow;
 
 use anyhow::{Context, Result, bail};
-use vkxfb::internal::reflect::AttributeUse;
-use vkxfb::lower::Shader;
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 use vkxfb_probe::subject::made_up_vertices;
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::lower::reflect::AttributeUse;
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 pub(super) use self::choice::Choices;
 use self::choice::{COMPUTED, Choice, Source};

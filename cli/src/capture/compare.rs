@@ -63,9 +63,9 @@ fn difference(plan: &Plan, taken: &Taken, native: &Taken, per_primitive: u32) ->
 
 #[cfg(test)]
 mod tests {
-    use vkxfb::capture::{CapturedOutput, Layout};
-    use vkxfb::internal::spirv::Id;
-    use vkxfb::spirv::NumericClass;
+    use vkxfb_rewriter::capture::{CapturedOutput, Layout};
+    use vkxfb_rewriter::spirv::Id;
+    use vkxfb_rewriter::spirv::NumericClass;
 
     use super::*;
     use crate::capture::records::columns;

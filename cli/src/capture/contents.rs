@@ -5,7 +5,7 @@ use vkxfb_probe::contents::{self, Contents, ContentsError, MissingContents};
 
 use super::attributes::Files;
 use super::missing::Missing;
-use crate::Stages;
+use crate::stages::Stages;
 use crate::supplied::{self, Member, Supplied};
 
 /// Returns the contents of descriptors and push constants, and whether they have the joints of the mesh's skins.

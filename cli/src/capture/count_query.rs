@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use ash::{ext, vk};
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{Context, QueryKind, QueryPool, Recorder, RuntimeError};
 use vkxfb_probe::gpu::Gpu;
+use vkxfb_rewriter::lower::Backend;
 
 /// A query of type `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT` for a vertex stream, or vkxfb's
 /// replacement for it.

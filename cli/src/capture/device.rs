@@ -3,23 +3,23 @@
 
 use anyhow::{Context as _, Result, bail};
 use ash::vk;
-use vkxfb::capture::{Layout, MAX_XFB_BUFFERS};
-use vkxfb::internal::lower::LoweredGeometry;
-use vkxfb::lower::{Backend, Lowered, compute, native, vertex};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
     IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
     RuntimeError, VertexBuffer,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_probe::contents::Contents;
 use vkxfb_probe::gpu::{BoundContents, Gpu, begin_render_pass};
 use vkxfb_probe::subject::writes_point_size;
+use vkxfb_rewriter::capture::{Layout, MAX_XFB_BUFFERS};
+use vkxfb_rewriter::lower::LoweredGeometry;
+use vkxfb_rewriter::lower::{Backend, Lowered, compute, native, vertex};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::attributes::VertexData;
 use super::count_query::CountQuery;
 use super::drawn::{Assembly, Drawn};
-use crate::Stages;
+use crate::stages::Stages;
 
 /// The size in bytes of a counter.
 const COUNTER: u64 = 4;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use vkxfb::internal::lower::LoweredGeometry;
 use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::LoweredGeometry;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use super::attributes::{Files, VertexData};
 use super::mesh::Mesh;

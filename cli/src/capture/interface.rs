@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use spirv::{Decoration, StorageClass};
-use vkxfb::internal::capture::locations_used;
-use vkxfb::internal::spirv::Id;
-use vkxfb::internal::spirv::declarations::{Declarations, Type, Variable};
-use vkxfb::internal::spirv::static_use::StaticUse;
-use vkxfb::lower::Shader;
+use vkxfb_rewriter::capture::locations_used;
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::spirv::Id;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type, Variable};
+use vkxfb_rewriter::spirv::static_use::StaticUse;
 
 /// Returns a remark for each location from which a shader reads components that the shader before it does not write.
 /// The values of these components are undefined, which no driver reports. The shaders are in the order in which they

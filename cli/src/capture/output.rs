@@ -11,8 +11,8 @@ use clap::ValueEnum;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::terminal::in_line;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use super::records::{Column, Number, Records, place};
 

@@ -138,12 +138,12 @@ impl Picture<'_> {
         let origin = self.origin(axes).map(str::to_owned);
         let remarks = self.place.guessed_position().into_iter().chain(origin);
         for remark in remarks.chain(Unseen::of(shown, self, axes).remarks()) {
-            crate::remark(format_args!("{}: {remark}", file.display()));
+            crate::print::remark(format_args!("{}: {remark}", file.display()));
         }
         match self.kind {
             Kind::Svg => {
                 if shown.primitives_written > MOST_EDGES {
-                    crate::remark(format_args!(
+                    crate::print::remark(format_args!(
                         "{}: the edges of {} primitives; a .png is shaded",
                         file.display(),
                         shown.primitives_written
@@ -154,7 +154,7 @@ impl Picture<'_> {
             Kind::Png => {
                 let scene = Scene::of(shown, self, axes);
                 for remark in &scene.remarks {
-                    crate::remark(format_args!("{}: {remark}", file.display()));
+                    crate::print::remark(format_args!("{}: {remark}", file.display()));
                 }
                 let pixels = render::render(gpu, &scene, self.size)?;
                 encode(&pixels, self.size).context("cannot make a PNG")

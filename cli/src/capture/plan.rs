@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 use spirv::StorageClass;
-use vkxfb::capture::Layout;
-use vkxfb::internal::capture::interface_variables;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::lower::Shader;
+use vkxfb_rewriter::capture::Layout;
+use vkxfb_rewriter::capture::interface_variables;
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::spirv::declarations::Declarations;
 
 use super::device::Taken;
 use super::records::{Column, Records, columns};

@@ -8,7 +8,7 @@ pub(super) struct Steps(ProgressBar);
 impl Steps {
     /// Makes the progress bar. `draws` says whether drawing a picture is one of the steps.
     pub(super) fn new(draws: bool) -> Self {
-        let bar = crate::progress_bar();
+        let bar = crate::print::progress_bar();
         bar.set_length(3 + u64::from(draws));
         Self(bar)
     }

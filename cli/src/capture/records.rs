@@ -1,9 +1,9 @@
 //! Decodes the numbers of the captured records.
 
 use serde::{Serialize, Serializer};
-use vkxfb::capture::{CapturedOutput, Layout};
-use vkxfb::internal::capture::InterfaceVariable;
-use vkxfb::spirv::NumericClass;
+use vkxfb_rewriter::capture::InterfaceVariable;
+use vkxfb_rewriter::capture::{CapturedOutput, Layout};
+use vkxfb_rewriter::spirv::NumericClass;
 
 use super::device::Taken;
 use super::mesh::meaning;

@@ -9,7 +9,7 @@ use vkxfb_probe::terminal::in_line;
 use super::{
     BufferRow, DescriptorRow, Inspection, InterfaceRow, Member, PushConstantRow, StageRow,
 };
-use crate::{Primitives, Tessellation};
+use crate::primitives::{Primitives, Tessellation};
 
 /// Renders the tables. With `gl`, the captured outputs are shown as OpenGL lists them, otherwise as
 /// Vulkan does.

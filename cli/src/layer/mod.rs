@@ -128,17 +128,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     match &arguments.command {
         Command::Manifest(arguments) => {
             let manifest = Manifest::new(arguments.kind.kind(), &arguments.library)?;
-            super::show_json_text(&manifest.text()?)?;
+            crate::print::show_json_text(&manifest.text()?)?;
         }
         Command::Install(InstallArguments { kind, user, library }) => {
             let library = find_library(library.as_deref())?;
             let mut registry = registry::of_system();
             let mut site = Site::of_system(*user, registry.as_deref_mut())?;
-            super::show(&site.install(kind.kind(), &library)?)?;
+            crate::print::show(&site.install(kind.kind(), &library)?)?;
         }
         Command::Uninstall(UninstallArguments { user }) => {
             let mut registry = registry::of_system();
-            super::show(&Site::of_system(*user, registry.as_deref_mut())?.uninstall()?)?;
+            crate::print::show(&Site::of_system(*user, registry.as_deref_mut())?.uninstall()?)?;
         }
     }
     Ok(0)
@@ -206,7 +206,7 @@ impl<'a> Site<'a> {
         }
         std::fs::create_dir_all(&directory)
             .with_context(|| self.cannot(&format!("make {}", directory.display())))?;
-        super::write_atomically(&file, manifest.text()?.as_bytes())
+        vkxfb_probe::report::write_atomically(&file, manifest.text()?.as_bytes())
             .with_context(|| self.cannot(&format!("write {}", file.display())))?;
 
         let mut said = format!("wrote {}\n", file.display());

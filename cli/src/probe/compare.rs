@@ -44,9 +44,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let after = Recorded::read(&arguments.after)?;
     let comparison = Comparison::new(&before, &after);
     if arguments.json {
-        crate::show_json(&comparison)?
+        crate::print::show_json(&comparison)?
     } else {
-        crate::show(&comparison.to_string())?
+        crate::print::show(&comparison.to_string())?
     }
     Ok(u8::from(!comparison.is_no_worse()))
 }

@@ -10,7 +10,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use vkxfb::lower::Backend;
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::plan::{Batch, Plan};
 use vkxfb_probe::report::{LostCase, ProbeReport};
@@ -18,6 +17,7 @@ use vkxfb_probe::run::{
     Event, Loss, Position, Progress, leave_out, numbered_cases, run_alone, run_trial,
 };
 use vkxfb_probe::trial::{Trial, TrialReport, TrialResult};
+use vkxfb_rewriter::lower::Backend;
 
 use super::running::{self, Running};
 
@@ -56,7 +56,7 @@ impl FromStr for Task {
         let parse = || {
             let (device, what) = text.split_once(':')?;
             let (what, slow) = what.split_once('/')?;
-            let slow = slow.split_terminator('+').map(crate::parse_backend);
+            let slow = slow.split_terminator('+').map(crate::options::parse_backend);
             let slow = slow.collect::<Result<_, _>>().ok()?;
             let kind = match what.split_once(':') {
                 Some((batch, case)) => TaskKind::Cases(Position {
@@ -121,7 +121,7 @@ pub(super) fn work(
         }
     };
     if works {
-        tell(Event::Done(crate::once_each(&gpu.close())))?;
+        tell(Event::Done(crate::print::once_each(&gpu.close())))?;
     }
     Ok(())
 }

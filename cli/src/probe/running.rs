@@ -49,7 +49,7 @@ impl Running {
             && let Some(left) = &left
         {
             let (shown, left) = (path.display(), vkxfb_probe::terminal::in_line(left));
-            crate::remark(format_args!(
+            crate::print::remark(format_args!(
                 "{shown} is of a probe that did not end. It was at: {left}"
             ));
             std::fs::remove_file(&path)?;

@@ -12,7 +12,7 @@ pub(super) fn run(json: bool) -> Result<u8> {
     let checks = self_test::run();
     let passed = self_test::passed(&checks);
     if json {
-        crate::show_json(&checks)?;
+        crate::print::show_json(&checks)?;
     } else {
         let mut text = String::new();
         for check in &checks {
@@ -25,7 +25,7 @@ pub(super) fn run(json: bool) -> Result<u8> {
         }
         let recognised = checks.iter().filter(|check| check.passed).count();
         writeln!(text, "{recognised} of {} faults recognised", checks.len())?;
-        crate::show_coloured(&text)?;
+        crate::print::show_coloured(&text)?;
     }
     Ok(if passed { Outcome::AllRight } else { Outcome::Mismatches }.exit_code())
 }

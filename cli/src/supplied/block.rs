@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use glam::DMat4;
 use serde::Serialize;
 use spirv::Decoration;
-use vkxfb::internal::spirv::Id;
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::Id;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
 
 use super::value::{Literal, Value};
 
@@ -415,7 +415,7 @@ impl Number {
 #[cfg(test)]
 mod tests {
     use spirv::Op;
-    use vkxfb::internal::spirv::Module;
+    use vkxfb_rewriter::spirv::Module;
 
     use super::*;
     use crate::supplied::{Modules, Read, bytes_of, parse_push};

@@ -10,8 +10,8 @@ use crate::command::{Ran, Shaders, command, vkxfb};
 use crate::common;
 use crate::driver;
 use serde_json::Value;
-use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 /// A vertex shader whose captured values all backends compute exactly. It writes `gl_PointSize`,
 /// because draws of points need it.
@@ -323,10 +323,11 @@ fn every_input_and_output_has_a_place() {
     // If the module has no names, outputs differ only in their location and component.
     let bare = shaders.path("bare.spv");
     let words = std::fs::read(&shader).unwrap();
-    let mut module =
-        vkxfb::internal::spirv::Module::parse(&vkxfb::spirv::words_from_bytes(&words).unwrap())
-            .unwrap();
-    module.retain(vkxfb::internal::spirv::Section::Names, |_| false);
+    let mut module = vkxfb_rewriter::spirv::Module::parse(
+        &vkxfb_rewriter::spirv::words_from_bytes(&words).unwrap(),
+    )
+    .unwrap();
+    module.retain(vkxfb_rewriter::spirv::Section::Names, |_| false);
     std::fs::write(&bare, bytemuck::cast_slice(&module.words())).unwrap();
     let bare = bare.to_str().unwrap();
     vkxfb(&["inspect", bare, "--varyings", "@0"])
@@ -578,7 +579,7 @@ fn a_shader_is_lowered_and_inspected() {
         let stores = if backend == "native" { "XfbStride" } else { "xfb_store_record" };
         assert!(text.contains(stores), "{text}");
         let bytes = std::fs::read(&lowered).unwrap();
-        common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.1");
+        common::validate(&vkxfb_rewriter::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.1");
     }
     let push = source
         .replace(
@@ -749,7 +750,7 @@ fn stream_outputs_and_constants_are_taken() {
         let out = out.to_str().unwrap();
         let lower = ["lower", &shader, "--stream-output", &all, "--backend", backend, "-o", out];
         vkxfb(&[&lower[..], &constants].concat()).exits(0);
-        let words = vkxfb::spirv::words_from_bytes(&std::fs::read(out).unwrap()).unwrap();
+        let words = vkxfb_rewriter::spirv::words_from_bytes(&std::fs::read(out).unwrap()).unwrap();
         common::validate(&words, "vulkan1.1");
     }
 
@@ -901,7 +902,7 @@ fn vertex_formats_are_arguments() {
     assert_eq!(bindings, [&binding(0, 12, None), &binding(1, 2, None), &binding(5, 24, Some(2))]);
     let formatted = std::fs::read(&out).unwrap();
     assert_ne!(formatted, packed, "the formats are compiled in");
-    common::validate(&vkxfb::spirv::words_from_bytes(&formatted).unwrap(), "vulkan1.1");
+    common::validate(&vkxfb_rewriter::spirv::words_from_bytes(&formatted).unwrap(), "vulkan1.1");
 
     lower(&["--attribute", "1=R64G64_SFLOAT"]).refuses(&["shader.spv", "location 1"]);
     lower(&["--attribute", "1=R8G8B8A8"]).refuses(&["'R8G8B8A8'", "R8G8B8A8_UNORM"]);
@@ -999,7 +1000,10 @@ fn other_stages_are_captured_natively() {
             let lower = ["lower", file, "--backend", "native", "-o", out];
             vkxfb(&[&lower[..], more].concat()).exits(0);
             let bytes = std::fs::read(out).unwrap();
-            common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.0");
+            common::validate(
+                &vkxfb_rewriter::spirv::words_from_bytes(&bytes).unwrap(),
+                "vulkan1.0",
+            );
         }
         for backend in ["vertex", "compute"] {
             let lower = ["lower", file, "--backend", backend, "--text"];
@@ -1076,7 +1080,10 @@ fn sources_are_compiled() {
             let lower = ["lower", file, "--varyings", "colour", "--backend", backend, "-o", out];
             vkxfb(&lower).exits(0);
             let bytes = std::fs::read(out).unwrap();
-            common::validate(&vkxfb::spirv::words_from_bytes(&bytes).unwrap(), "vulkan1.0");
+            common::validate(
+                &vkxfb_rewriter::spirv::words_from_bytes(&bytes).unwrap(),
+                "vulkan1.0",
+            );
         }
     }
     let spirv = shaders.glsl("spirv.vert", CAPTURES);

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use self::command_buffers::{allocated, find, freed, search};
-use self::dispatch_keys::{Key, Registry};
+use self::dispatch_keys::{DispatchKey, Registry};
 use self::interface::{
     INTERFACE_VERSION, LayerDeviceCreateInfo, LayerFunction, LayerInstanceCreateInfo,
     NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
@@ -49,7 +49,7 @@ impl Device {
     /// Finds the device of a device, queue or command buffer.
     unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         // SAFETY: Vulkan's contract, which is the caller's.
-        DEVICES.get(unsafe { Key::of(handle) }?)
+        DEVICES.get(unsafe { DispatchKey::of(handle) }?)
     }
 }
 
@@ -267,7 +267,7 @@ unsafe extern "system" fn create_instance(
                 let entry = ash::StaticFn { get_instance_proc_addr: get };
                 let functions = ash::Instance::load(&entry, *instance);
                 let data = Instance { get_instance_proc_addr: get, functions };
-                INSTANCES.insert(Key::of(*instance)?, Arc::new(data));
+                INSTANCES.insert(DispatchKey::of(*instance)?, Arc::new(data));
             }
             Some(result)
         })()
@@ -281,7 +281,9 @@ unsafe extern "system" fn destroy_instance(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        let Some(of) = Key::of(instance).and_then(|key| INSTANCES.remove(key)) else { return };
+        let Some(of) = DispatchKey::of(instance).and_then(|key| INSTANCES.remove(key)) else {
+            return;
+        };
         (of.functions.fp_v1_0().destroy_instance)(instance, allocator);
     }
 }
@@ -300,7 +302,7 @@ unsafe extern "system" fn create_device(
             let link = (*own).layer_info.as_ref()?;
             (*own).layer_info = link.p_next;
             let get_device_proc_addr = link.next_get_device_proc_addr;
-            let create = INSTANCES.get(Key::of(physical_device)?)?;
+            let create = INSTANCES.get(DispatchKey::of(physical_device)?)?;
             let create = create.functions.fp_v1_0().create_device;
             let result = create(physical_device, info, allocator, device);
             if result == vk::Result::SUCCESS {
@@ -310,7 +312,7 @@ unsafe extern "system" fn create_device(
                 };
                 let functions = ash::Device::load_with(load, *device);
                 let data = Device { get_device_proc_addr, functions };
-                DEVICES.insert(Key::of(*device)?, Arc::new(data));
+                DEVICES.insert(DispatchKey::of(*device)?, Arc::new(data));
             }
             Some(result)
         })()
@@ -324,7 +326,7 @@ unsafe extern "system" fn destroy_device(
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
-        let Some(of) = Key::of(device).and_then(|key| DEVICES.remove(key)) else { return };
+        let Some(of) = DispatchKey::of(device).and_then(|key| DEVICES.remove(key)) else { return };
         (of.functions.fp_v1_0().destroy_device)(device, allocator);
     }
 }
@@ -336,7 +338,7 @@ unsafe extern "system" fn get_instance_proc_addr(
     // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         instance_hook(CStr::from_ptr(name)).or_else(|| {
-            let of = INSTANCES.get(Key::of(instance)?)?;
+            let of = INSTANCES.get(DispatchKey::of(instance)?)?;
             (of.get_instance_proc_addr)(instance, name)
         })
     }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use ash::{Device, Entry, Instance, ext, vk};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{Capabilities, required_features};
+use vkxfb_rewriter::lower::Backend;
 
 use super::shader;
 

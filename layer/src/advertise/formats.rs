@@ -1,7 +1,7 @@
 //! Hides that the driver supports a format for vertex buffers, if captures cannot decode that format.
 
 use ash::vk;
-use vkxfb::vertex_input::VertexFormat;
+use vkxfb_rewriter::vertex_input::VertexFormat;
 
 use super::ask;
 use crate::chain;

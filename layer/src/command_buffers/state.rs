@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::internal::BoundHeaps;
 use vkxfb::runtime::RuntimeError;
+use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 
 use crate::emulation::Emulation;
 use crate::emulation::captures::{Captures, Executed};

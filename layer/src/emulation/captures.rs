@@ -10,7 +10,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
-use vkxfb::internal::{BoundHeaps, DescriptorPlace, DescriptorState, TryPush, check_room};
+use vkxfb::runtime::descriptor_heaps::{BoundHeaps, DescriptorPlace, DescriptorState};
+use vkxfb::runtime::host_memory::{TryPush, check_room};
 use vkxfb::runtime::{
     Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureOrder,
     Context, DrawCommands, Kernels, RuntimeError, VertexBuffer,

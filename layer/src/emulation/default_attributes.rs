@@ -7,10 +7,12 @@ use std::borrow::Cow;
 use std::ffi::CStr;
 use std::sync::{Arc, OnceLock};
 
-use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
-use vkxfb::lower::Shader;
-use vkxfb::spirv::NumericClass;
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::lower::reflect::{AttributeUse, vertex_reads};
+use vkxfb_rewriter::spirv::NumericClass;
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 use crate::instance::InstanceData;
 use crate::registry::vk;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::internal::BufferSet;
+use vkxfb::runtime::BufferSet;
 
 use super::Emulation;
 use crate::chain::all_of;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use vkxfb::internal::{BoundHeaps, DescriptorState, HeapCommands, HeapRange};
+use vkxfb::runtime::descriptor_heaps::{BoundHeaps, DescriptorState, HeapCommands, HeapRange};
 
 use crate::chain::{all_of, slice};
 use crate::registry::vk;

@@ -38,14 +38,15 @@ struct Mapping {
     first_binding: u32,
     binding_count: u32,
     resource_mask: vk::SpirvResourceTypeFlagsEXT,
-    source: Source,
+    source: MappingSource,
 }
 
 /// What a mapping maps to: a `VkDescriptorMappingSourceEXT` with its `VkDescriptorMappingSourceDataEXT`.
 #[derive(Debug, Clone, PartialEq)]
-enum Source {
+enum MappingSource {
     /// A descriptor in a heap. Of a combined image sampler, the image is at `resource` and the sampler at `sampler`.
     Descriptor {
+        index: Index,
         resource: Lookup,
         sampler: Lookup,
         /// The sampler in place of one in a heap.
@@ -71,25 +72,27 @@ enum Source {
     Other(vk::DescriptorMappingSourceEXT),
 }
 
-/// Where in a heap a descriptor is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Lookup {
-    heap_offset: u32,
-    index: Index,
-    index_stride: u32,
-    array_stride: u32,
-}
-
-/// Where the index of a descriptor is. All offsets are in bytes.
+/// Where the index of a descriptor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Index {
     /// There is none: the descriptor is at a constant offset.
     Constant,
-    /// In push data.
-    Push { offset: u32 },
-    /// In memory, at an offset from an address in push data. With `is_array` there is an index for each binding and for
-    /// each element of an array.
-    Indirect { push_offset: u32, address_offset: u32, is_array: bool },
+    /// In push data, at [`Lookup::push_offset`].
+    Push,
+    /// In memory, at [`Lookup::address_offset`] from the address that is in push data at [`Lookup::push_offset`].
+    Indirect,
+    /// As `Indirect`, but there is an index for each binding and for each element of an array.
+    IndirectArray,
+}
+
+/// Where in a heap a descriptor is, in bytes. The [`Index`] says which members have a meaning; the others are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Lookup {
+    heap_offset: u32,
+    push_offset: u32,
+    address_offset: u32,
+    index_stride: u32,
+    array_stride: u32,
 }
 
 /// `VkDescriptorMappingSourceEXT`, by its values.
@@ -168,7 +171,7 @@ impl Mapping {
     /// The structure is valid.
     unsafe fn copied(mapping: &vk::DescriptorSetAndBindingMappingEXT) -> Self {
         // SAFETY: the caller's contract; the source says which member of the union is valid.
-        let source = unsafe { Source::copied(mapping.source, &mapping.source_data) };
+        let source = unsafe { MappingSource::copied(mapping.source, &mapping.source_data) };
         Self {
             set: mapping.descriptor_set,
             first_binding: mapping.first_binding,
@@ -193,7 +196,7 @@ impl Mapping {
     }
 }
 
-impl Source {
+impl MappingSource {
     /// # Safety
     /// The member of the union that belongs to the source is valid.
     unsafe fn copied(
@@ -203,88 +206,6 @@ impl Source {
         // SAFETY: the caller's contract.
         unsafe {
             match source {
-                source::CONSTANT_OFFSET => {
-                    let data = data.constant_offset;
-                    let lookup = |heap_offset, array_stride| Lookup {
-                        heap_offset,
-                        index: Index::Constant,
-                        index_stride: 0,
-                        array_stride,
-                    };
-                    Self::Descriptor {
-                        resource: lookup(data.heap_offset, data.heap_array_stride),
-                        sampler: lookup(data.sampler_heap_offset, data.sampler_heap_array_stride),
-                        embedded: Sampler::copied(data.p_embedded_sampler),
-                        is_index_combined: false,
-                    }
-                }
-                source::PUSH_INDEX => {
-                    let data = data.push_index;
-                    Self::Descriptor {
-                        resource: Lookup {
-                            heap_offset: data.heap_offset,
-                            index: Index::Push { offset: data.push_offset },
-                            index_stride: data.heap_index_stride,
-                            array_stride: data.heap_array_stride,
-                        },
-                        sampler: Lookup {
-                            heap_offset: data.sampler_heap_offset,
-                            index: Index::Push { offset: data.sampler_push_offset },
-                            index_stride: data.sampler_heap_index_stride,
-                            array_stride: data.sampler_heap_array_stride,
-                        },
-                        embedded: Sampler::copied(data.p_embedded_sampler),
-                        is_index_combined: data.use_combined_image_sampler_index == vk::TRUE,
-                    }
-                }
-                source::INDIRECT_INDEX => {
-                    let data = data.indirect_index;
-                    let index = |push_offset, address_offset| Index::Indirect {
-                        push_offset,
-                        address_offset,
-                        is_array: false,
-                    };
-                    Self::Descriptor {
-                        resource: Lookup {
-                            heap_offset: data.heap_offset,
-                            index: index(data.push_offset, data.address_offset),
-                            index_stride: data.heap_index_stride,
-                            array_stride: data.heap_array_stride,
-                        },
-                        sampler: Lookup {
-                            heap_offset: data.sampler_heap_offset,
-                            index: index(data.sampler_push_offset, data.sampler_address_offset),
-                            index_stride: data.sampler_heap_index_stride,
-                            array_stride: data.sampler_heap_array_stride,
-                        },
-                        embedded: Sampler::copied(data.p_embedded_sampler),
-                        is_index_combined: data.use_combined_image_sampler_index == vk::TRUE,
-                    }
-                }
-                source::INDIRECT_INDEX_ARRAY => {
-                    let data = data.indirect_index_array;
-                    let index = |push_offset, address_offset| Index::Indirect {
-                        push_offset,
-                        address_offset,
-                        is_array: true,
-                    };
-                    Self::Descriptor {
-                        resource: Lookup {
-                            heap_offset: data.heap_offset,
-                            index: index(data.push_offset, data.address_offset),
-                            index_stride: data.heap_index_stride,
-                            array_stride: 0,
-                        },
-                        sampler: Lookup {
-                            heap_offset: data.sampler_heap_offset,
-                            index: index(data.sampler_push_offset, data.sampler_address_offset),
-                            index_stride: data.sampler_heap_index_stride,
-                            array_stride: 0,
-                        },
-                        embedded: Sampler::copied(data.p_embedded_sampler),
-                        is_index_combined: data.use_combined_image_sampler_index == vk::TRUE,
-                    }
-                }
                 source::HEAP_DATA => {
                     let vk::DescriptorMappingSourceHeapDataEXT { heap_offset, push_offset } =
                         data.heap_data;
@@ -297,7 +218,7 @@ impl Source {
                     let (push_offset, address_offset) = (data.push_offset, data.address_offset);
                     Self::IndirectAddress { push_offset, address_offset }
                 }
-                other => Self::Other(other),
+                other => Self::descriptor(other, data).unwrap_or(Self::Other(other)),
             }
         }
     }
@@ -305,85 +226,11 @@ impl Source {
     fn to_vulkan(&self) -> (vk::DescriptorMappingSourceEXT, vk::DescriptorMappingSourceDataEXT) {
         use vk::DescriptorMappingSourceDataEXT as Data;
         match *self {
-            Self::Descriptor { resource, sampler, ref embedded, is_index_combined } => {
+            Self::Descriptor { index, resource, sampler, ref embedded, is_index_combined } => {
                 let embedded = embedded.as_ref();
-                let p_embedded_sampler =
+                let embedded =
                     embedded.map_or(std::ptr::null(), |embedded| &raw const embedded.info);
-                let use_combined_image_sampler_index = is_index_combined.into();
-                match (resource.index, sampler.index) {
-                    (
-                        Index::Indirect { push_offset, address_offset, is_array: true },
-                        Index::Indirect {
-                            push_offset: sampler_push_offset,
-                            address_offset: sampler_address_offset,
-                            ..
-                        },
-                    ) => {
-                        let data = vk::DescriptorMappingSourceIndirectIndexArrayEXT {
-                            heap_offset: resource.heap_offset,
-                            push_offset,
-                            address_offset,
-                            heap_index_stride: resource.index_stride,
-                            p_embedded_sampler,
-                            use_combined_image_sampler_index,
-                            sampler_heap_offset: sampler.heap_offset,
-                            sampler_push_offset,
-                            sampler_address_offset,
-                            sampler_heap_index_stride: sampler.index_stride,
-                        };
-                        (source::INDIRECT_INDEX_ARRAY, Data { indirect_index_array: data })
-                    }
-                    (
-                        Index::Indirect { push_offset, address_offset, .. },
-                        Index::Indirect {
-                            push_offset: sampler_push_offset,
-                            address_offset: sampler_address_offset,
-                            ..
-                        },
-                    ) => {
-                        let data = vk::DescriptorMappingSourceIndirectIndexEXT {
-                            heap_offset: resource.heap_offset,
-                            push_offset,
-                            address_offset,
-                            heap_index_stride: resource.index_stride,
-                            heap_array_stride: resource.array_stride,
-                            p_embedded_sampler,
-                            use_combined_image_sampler_index,
-                            sampler_heap_offset: sampler.heap_offset,
-                            sampler_push_offset,
-                            sampler_address_offset,
-                            sampler_heap_index_stride: sampler.index_stride,
-                            sampler_heap_array_stride: sampler.array_stride,
-                        };
-                        (source::INDIRECT_INDEX, Data { indirect_index: data })
-                    }
-                    (Index::Push { offset }, Index::Push { offset: sampler_push_offset }) => {
-                        let data = vk::DescriptorMappingSourcePushIndexEXT {
-                            heap_offset: resource.heap_offset,
-                            push_offset: offset,
-                            heap_index_stride: resource.index_stride,
-                            heap_array_stride: resource.array_stride,
-                            p_embedded_sampler,
-                            use_combined_image_sampler_index,
-                            sampler_heap_offset: sampler.heap_offset,
-                            sampler_push_offset,
-                            sampler_heap_index_stride: sampler.index_stride,
-                            sampler_heap_array_stride: sampler.array_stride,
-                        };
-                        (source::PUSH_INDEX, Data { push_index: data })
-                    }
-                    // Both indices are always of the same kind.
-                    _ => {
-                        let data = vk::DescriptorMappingSourceConstantOffsetEXT {
-                            heap_offset: resource.heap_offset,
-                            heap_array_stride: resource.array_stride,
-                            p_embedded_sampler,
-                            sampler_heap_offset: sampler.heap_offset,
-                            sampler_heap_array_stride: sampler.array_stride,
-                        };
-                        (source::CONSTANT_OFFSET, Data { constant_offset: data })
-                    }
-                }
+                Self::descriptor_to_vulkan(index, resource, sampler, embedded, is_index_combined)
             }
             Self::HeapData { heap_offset, push_offset } => {
                 let heap_data = vk::DescriptorMappingSourceHeapDataEXT { heap_offset, push_offset };
@@ -401,4 +248,87 @@ impl Source {
             Self::Other(other) => (other, Data { push_data_offset: 0 }),
         }
     }
+}
+
+/// Writes the conversions of the sources that map to a descriptor. A row has the [`Index`]; the source, the member of the union
+/// for it and its structure; and which members of that structure are, for the resource and for the sampler, which member of a
+/// [`Lookup`]; and the member that says whether the index is combined, if there is one.
+macro_rules! descriptor_sources {
+    ($($index:ident: $source:ident, $member:ident, $structure:ident {
+        $($resource:ident, $sampler:ident: $lookup:ident;)+
+    } [$($combined:ident)?])+) => {
+        impl MappingSource {
+            /// `None` for a source that maps to something else.
+            ///
+            /// # Safety
+            /// The member of the union that belongs to the source is valid.
+            #[allow(clippy::needless_update, reason = "one of the sources has all members of a lookup")]
+            unsafe fn descriptor(
+                source: vk::DescriptorMappingSourceEXT,
+                data: &vk::DescriptorMappingSourceDataEXT,
+            ) -> Option<Self> {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    Some(match source {
+                        $(source::$source => {
+                            let data = data.$member;
+                            Self::Descriptor {
+                                index: Index::$index,
+                                resource: Lookup { $($lookup: data.$resource,)+ ..Lookup::default() },
+                                sampler: Lookup { $($lookup: data.$sampler,)+ ..Lookup::default() },
+                                embedded: Sampler::copied(data.p_embedded_sampler),
+                                is_index_combined: false $(| (data.$combined == vk::TRUE))?,
+                            }
+                        })+
+                        _ => return None,
+                    })
+                }
+            }
+
+            fn descriptor_to_vulkan(
+                index: Index,
+                resource: Lookup,
+                sampler: Lookup,
+                p_embedded_sampler: *const vk::SamplerCreateInfo<'static>,
+                is_index_combined: bool,
+            ) -> (vk::DescriptorMappingSourceEXT, vk::DescriptorMappingSourceDataEXT) {
+                match index {
+                    $(Index::$index => {
+                        let data = vk::$structure {
+                            $($resource: resource.$lookup, $sampler: sampler.$lookup,)+
+                            p_embedded_sampler,
+                            $($combined: is_index_combined.into(),)?
+                        };
+                        (source::$source, vk::DescriptorMappingSourceDataEXT { $member: data })
+                    })+
+                }
+            }
+        }
+    };
+}
+
+descriptor_sources! {
+    Constant: CONSTANT_OFFSET, constant_offset, DescriptorMappingSourceConstantOffsetEXT {
+        heap_offset, sampler_heap_offset: heap_offset;
+        heap_array_stride, sampler_heap_array_stride: array_stride;
+    } []
+    Push: PUSH_INDEX, push_index, DescriptorMappingSourcePushIndexEXT {
+        heap_offset, sampler_heap_offset: heap_offset;
+        push_offset, sampler_push_offset: push_offset;
+        heap_index_stride, sampler_heap_index_stride: index_stride;
+        heap_array_stride, sampler_heap_array_stride: array_stride;
+    } [use_combined_image_sampler_index]
+    Indirect: INDIRECT_INDEX, indirect_index, DescriptorMappingSourceIndirectIndexEXT {
+        heap_offset, sampler_heap_offset: heap_offset;
+        push_offset, sampler_push_offset: push_offset;
+        address_offset, sampler_address_offset: address_offset;
+        heap_index_stride, sampler_heap_index_stride: index_stride;
+        heap_array_stride, sampler_heap_array_stride: array_stride;
+    } [use_combined_image_sampler_index]
+    IndirectArray: INDIRECT_INDEX_ARRAY, indirect_index_array, DescriptorMappingSourceIndirectIndexArrayEXT {
+        heap_offset, sampler_heap_offset: heap_offset;
+        push_offset, sampler_push_offset: push_offset;
+        address_offset, sampler_address_offset: address_offset;
+        heap_index_stride, sampler_heap_index_stride: index_stride;
+    } [use_combined_image_sampler_index]
 }

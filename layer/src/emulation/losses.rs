@@ -7,11 +7,20 @@ use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 use rustc_hash::FxHashSet;
-use vkxfb::lower::LowerError;
 use vkxfb::runtime::{RuntimeError, VariantError};
+use vkxfb_rewriter::lower::LowerError;
 
-use super::pipelines::PipelineError;
-use super::shader_objects::BoundShaders;
+use crate::emulation::pipelines::PipelineError;
+use crate::emulation::shader_objects::BoundShaders;
+
+/// What the log calls a capture that is lost.
+pub(super) const A_CAPTURE: &str = "a capture";
+
+/// What the log calls a draw whose arguments cannot be computed.
+pub(super) const A_BYTE_COUNT: &str = "a vkCmdDrawIndirectByteCountEXT";
+
+/// What the log calls ends of queries that are lost.
+pub(super) const ENDS: &str = "the end of a query";
 
 /// What a draw is drawn with: a graphics pipeline, or shader objects if it is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use ash::vk;
 use rustc_hash::FxHashMap;
-use vkxfb::lower::Effects;
 use vkxfb::runtime::RuntimeError;
+use vkxfb_rewriter::lower::Effects;
 
 use super::layouts::{OF_BUFFERS, PipelineLayout, SetLayout};
 use super::pipelines::{Found, Parts};

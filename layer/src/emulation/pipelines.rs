@@ -8,17 +8,17 @@ use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use spirv::ExecutionModel;
-use vkxfb::capture::CaptureError;
-use vkxfb::internal::reflect::{ResourceType, resource_interface};
-use vkxfb::internal::{DescriptorPlace, HeapInterface};
-use vkxfb::lower::compute::DomainOrigin;
-use vkxfb::lower::{Captures, Effects, LowerError, Shader};
+use vkxfb::runtime::descriptor_heaps::{DescriptorPlace, HeapInterface};
 use vkxfb::runtime::{
     Context, ErrorKind, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
 };
-use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::capture::CaptureError;
+use vkxfb_rewriter::lower::compute::DomainOrigin;
+use vkxfb_rewriter::lower::reflect::{ResourceType, resource_interface};
+use vkxfb_rewriter::lower::{Captures, Effects, LowerError, Shader};
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use super::HeapSupport;
 use super::default_attributes::{DefaultAttributes, Inputs};

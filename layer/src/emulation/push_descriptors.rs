@@ -23,7 +23,7 @@ use crate::withheld::Template;
 
 /// The value of a pushed descriptor.
 #[derive(Debug, Clone, Copy)]
-enum Value {
+enum DescriptorValue {
     Buffer(vk::DescriptorBufferInfo),
     Image(vk::DescriptorImageInfo),
     TexelBuffer(vk::BufferView),
@@ -35,7 +35,7 @@ pub(super) struct Pushed {
     binding: u32,
     element: u32,
     ty: vk::DescriptorType,
-    value: Value,
+    value: DescriptorValue,
 }
 
 impl Pushed {
@@ -47,7 +47,7 @@ impl Pushed {
 
 /// The type of the value that Vulkan takes for a descriptor. The descriptor type determines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DescriptorKind {
     Buffer,
     Image,
     TexelBuffer,
@@ -58,7 +58,7 @@ enum Kind {
     Other,
 }
 
-impl Kind {
+impl DescriptorKind {
     const fn of(ty: vk::DescriptorType) -> Self {
         use vk::DescriptorType as Type;
         match ty {
@@ -80,24 +80,24 @@ impl Kind {
     }
 
     /// Reads a value of this kind from the data of an update template, which need not be aligned.
-    /// `None` for [`Kind::Other`].
+    /// `None` for [`DescriptorKind::Other`].
     ///
     /// # Safety
     /// `data` points to a value of this kind.
-    unsafe fn read(self, data: *const c_void) -> Option<Value> {
+    unsafe fn read(self, data: *const c_void) -> Option<DescriptorValue> {
         // SAFETY: the caller's contract.
         unsafe {
             Some(match self {
-                Self::Buffer => {
-                    Value::Buffer(data.cast::<vk::DescriptorBufferInfo>().read_unaligned())
-                }
+                Self::Buffer => DescriptorValue::Buffer(
+                    data.cast::<vk::DescriptorBufferInfo>().read_unaligned(),
+                ),
                 Self::Image => {
-                    Value::Image(data.cast::<vk::DescriptorImageInfo>().read_unaligned())
+                    DescriptorValue::Image(data.cast::<vk::DescriptorImageInfo>().read_unaligned())
                 }
                 Self::TexelBuffer => {
-                    Value::TexelBuffer(data.cast::<vk::BufferView>().read_unaligned())
+                    DescriptorValue::TexelBuffer(data.cast::<vk::BufferView>().read_unaligned())
                 }
-                Self::AccelerationStructure => Value::AccelerationStructure(
+                Self::AccelerationStructure => DescriptorValue::AccelerationStructure(
                     data.cast::<vk::AccelerationStructureKHR>().read_unaligned(),
                 ),
                 Self::Other => return None,
@@ -128,27 +128,31 @@ pub(super) unsafe fn of_write(
 ) -> Vec<Pushed> {
     let count = write.descriptor_count;
     // SAFETY: the caller's contract; only the array that belongs to the descriptor type is read.
-    let values: Vec<Value> = unsafe {
-        match Kind::of(write.descriptor_type) {
-            Kind::Buffer => {
-                slice(write.p_buffer_info, count).iter().copied().map(Value::Buffer).collect()
-            }
-            Kind::Image => {
-                slice(write.p_image_info, count).iter().copied().map(Value::Image).collect()
-            }
-            Kind::TexelBuffer => {
+    let values: Vec<DescriptorValue> = unsafe {
+        match DescriptorKind::of(write.descriptor_type) {
+            DescriptorKind::Buffer => slice(write.p_buffer_info, count)
+                .iter()
+                .copied()
+                .map(DescriptorValue::Buffer)
+                .collect(),
+            DescriptorKind::Image => slice(write.p_image_info, count)
+                .iter()
+                .copied()
+                .map(DescriptorValue::Image)
+                .collect(),
+            DescriptorKind::TexelBuffer => {
                 let views = slice(write.p_texel_buffer_view, count).iter().copied();
-                views.map(Value::TexelBuffer).collect()
+                views.map(DescriptorValue::TexelBuffer).collect()
             }
-            Kind::AccelerationStructure => {
+            DescriptorKind::AccelerationStructure => {
                 type Structures<'a> = vk::WriteDescriptorSetAccelerationStructureKHR<'a>;
                 let structures = all_of::<Structures<'_>>(write.p_next).next();
                 let structures = structures.map_or(&[][..], |s| {
                     slice(s.p_acceleration_structures, s.acceleration_structure_count)
                 });
-                structures.iter().copied().map(Value::AccelerationStructure).collect()
+                structures.iter().copied().map(DescriptorValue::AccelerationStructure).collect()
             }
-            Kind::Other => Vec::new(),
+            DescriptorKind::Other => Vec::new(),
         }
     };
     let ty = write.descriptor_type;
@@ -173,8 +177,9 @@ pub(super) unsafe fn of_template(
         let places = places(bindings, entry.dst_binding, entry.dst_array_element);
         for (number, (binding, element)) in (0..entry.descriptor_count as usize).zip(places) {
             // SAFETY: the caller's contract.
-            let value =
-                unsafe { Kind::of(ty).read(data.byte_add(entry.offset + number * entry.stride)) };
+            let value = unsafe {
+                DescriptorKind::of(ty).read(data.byte_add(entry.offset + number * entry.stride))
+            };
             pushed.extend(value.map(|value| Pushed { binding, element, ty, value }));
         }
     }
@@ -299,10 +304,12 @@ impl Values {
         let mut values = Self::default();
         for pushed in descriptors {
             match pushed.value {
-                Value::Buffer(info) => values.buffers.push(info),
-                Value::Image(info) => values.images.push(info),
-                Value::TexelBuffer(view) => values.texel_buffers.push(view),
-                Value::AccelerationStructure(structure) => values.structures.push(structure),
+                DescriptorValue::Buffer(info) => values.buffers.push(info),
+                DescriptorValue::Image(info) => values.images.push(info),
+                DescriptorValue::TexelBuffer(view) => values.texel_buffers.push(view),
+                DescriptorValue::AccelerationStructure(structure) => {
+                    values.structures.push(structure)
+                }
             }
         }
         values
@@ -334,10 +341,10 @@ fn with_writes<R>(
             .dst_array_element(first.element)
             .descriptor_type(first.ty);
         match first.value {
-            Value::Buffer(_) => write.buffer_info(&values.buffers),
-            Value::Image(_) => write.image_info(&values.images),
-            Value::TexelBuffer(_) => write.texel_buffer_view(&values.texel_buffers),
-            Value::AccelerationStructure(_) => {
+            DescriptorValue::Buffer(_) => write.buffer_info(&values.buffers),
+            DescriptorValue::Image(_) => write.image_info(&values.images),
+            DescriptorValue::TexelBuffer(_) => write.texel_buffer_view(&values.texel_buffers),
+            DescriptorValue::AccelerationStructure(_) => {
                 write.descriptor_count(array.len() as u32).push_next(structures)
             }
         }

@@ -7,8 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
 use spirv::{ExecutionModel, Op};
-use vkxfb::lower::streams::strip_streams;
-use vkxfb::lower::strip::strip_xfb;
+use vkxfb_rewriter::lower::streams::strip_streams;
+use vkxfb_rewriter::lower::strip::strip_xfb;
 
 /// The layer's data of a shader module of the application.
 #[derive(Debug, Clone)]

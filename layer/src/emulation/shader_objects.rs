@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::lower::Effects;
+use vkxfb_rewriter::lower::Effects;
 
 use super::Emulation;
 use super::layouts::PipelineLayout;

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::internal::{BoundHeaps, DescriptorState};
-use vkxfb::lower::compute::DomainOrigin;
+use vkxfb::runtime::descriptor_heaps::{BoundHeaps, DescriptorState};
 use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType, Limits};
-use vkxfb::topology::ProvokingVertex;
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::lower::compute::DomainOrigin;
+use vkxfb_rewriter::topology::ProvokingVertex;
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use super::Emulation;
 use super::descriptor_buffers::DescriptorBuffers;
@@ -19,7 +19,7 @@ use super::push_descriptors::{Pushed, PushedSet, PushedSets};
 use super::shader_objects::BoundShaders;
 
 /// The maximum number of capture buffers.
-pub(crate) const BUFFERS: usize = vkxfb::capture::MAX_XFB_BUFFERS;
+pub(crate) const BUFFERS: usize = vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 
 /// Which state the next captured draw must bind: the state that has changed since the last captured draw of the command
 /// buffer. The draw must bind all state if it is the first one in a [`Capture`](vkxfb::runtime::Capture) that has just

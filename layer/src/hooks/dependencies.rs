@@ -1,7 +1,7 @@
 //! Hooks for commands with stages or accesses among their arguments: barriers, events, timestamps
 //! and submissions.
 
-use vkxfb::internal::TryPush;
+use vkxfb::runtime::host_memory::TryPush;
 
 use super::entry::{hooks, with_device};
 use super::unobserved;

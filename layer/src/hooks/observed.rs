@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use vkxfb::internal::BoundHeaps;
+use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };

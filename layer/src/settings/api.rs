@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_void};
 
 use ash::vk;
 
-use super::{GivenSettings, Origin, Value};
+use super::{GivenSettings, Origin, SettingValue};
 use crate::chain;
 use crate::identity::NAME;
 
@@ -34,24 +34,24 @@ pub(super) unsafe fn read(chain: *const c_void) -> GivenSettings {
 }
 
 /// Returns the value of a setting. If it is an array, or of a type that no setting has, the value
-/// is [`Value::Other`].
+/// is [`SettingValue::Other`].
 ///
 /// # Safety
 /// The values have the number and type that the setting says.
-unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> Value {
-    let other = Value::Other { ty: setting.ty, count: setting.value_count };
+unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> SettingValue {
+    let other = SettingValue::Other { ty: setting.ty, count: setting.value_count };
     if setting.value_count != 1 || setting.p_values.is_null() {
         return other;
     }
     match setting.ty {
         vk::LayerSettingTypeEXT::BOOL32 => {
             // SAFETY: the caller's contract.
-            Value::Bool(unsafe { setting.p_values.cast::<vk::Bool32>().read() } != vk::FALSE)
+            SettingValue::Bool(unsafe { setting.p_values.cast::<vk::Bool32>().read() } != vk::FALSE)
         }
         vk::LayerSettingTypeEXT::STRING => {
             // SAFETY: the caller's contract.
             let text = unsafe { text(setting.p_values.cast::<*const c_char>().read()) };
-            text.map_or(other, |text| Value::Text(text.to_string_lossy().into_owned()))
+            text.map_or(other, |text| SettingValue::Text(text.to_string_lossy().into_owned()))
         }
         _ => other,
     }

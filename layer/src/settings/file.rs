@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{GivenSettings, Origin, Problem, Sources, Value, data_home};
+use super::{GivenSettings, Origin, Problem, SettingValue, Sources, data_home};
 use crate::identity::SETTINGS_NAME;
 
 const FILE_NAME: &str = "vk_layer_settings.txt";
@@ -52,7 +52,7 @@ fn parse(text: &str, path: &Path) -> GivenSettings {
         let Some((layer, setting)) = key.trim().split_once('.') else { continue };
         if layer.eq_ignore_ascii_case(SETTINGS_NAME) {
             let origin = Origin::File { path: path.to_owned(), line };
-            let value = Value::Text(value.trim().to_owned());
+            let value = SettingValue::Text(value.trim().to_owned());
             found.push((setting.trim().to_ascii_lowercase(), value, origin));
         }
     }

@@ -85,7 +85,7 @@ impl Default for Settings {
 pub(crate) enum Problem {
     /// A value has the wrong type, or cannot be parsed.
     #[error("{name} cannot be {value} ({origin}): it takes {expected}")]
-    Value { name: &'static str, value: Value, origin: Origin, expected: &'static str },
+    Value { name: &'static str, value: SettingValue, origin: Origin, expected: &'static str },
     /// A setting with the prefix of the layer has an unknown name.
     #[error("no setting {name} ({origin}); there are {}", NAMES.join(", "))]
     Name { name: String, origin: Origin },
@@ -119,7 +119,7 @@ impl fmt::Display for Origin {
 
 /// The value of a setting before it is parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum SettingValue {
     Text(String),
     Bool(bool),
     /// A value of another type, or an array. Only a program that uses `VK_EXT_layer_settings` can
@@ -130,7 +130,7 @@ pub(crate) enum Value {
     },
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for SettingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(text) => write!(f, "{text:?}"),
@@ -144,21 +144,21 @@ impl fmt::Display for Value {
 trait FromValue: Sized {
     const EXPECTED: &'static str;
 
-    fn from_value(value: &Value) -> Option<Self>;
+    fn from_value(value: &SettingValue) -> Option<Self>;
 }
 
 impl FromValue for bool {
     const EXPECTED: &'static str = "true or false";
 
-    fn from_value(value: &Value) -> Option<Self> {
+    fn from_value(value: &SettingValue) -> Option<Self> {
         match value {
-            Value::Bool(value) => Some(*value),
-            Value::Text(text) => match text.to_ascii_lowercase().as_str() {
+            SettingValue::Bool(value) => Some(*value),
+            SettingValue::Text(text) => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" => Some(true),
                 "false" | "0" => Some(false),
                 _ => None,
             },
-            Value::Other { .. } => None,
+            SettingValue::Other { .. } => None,
         }
     }
 }
@@ -170,17 +170,17 @@ impl FromValue for Filter {
     const EXPECTED: &'static str =
         "off, error, warn, info, debug, trace, or a filter such as vkxfb_layer::device=debug";
 
-    fn from_value(value: &Value) -> Option<Self> {
+    fn from_value(value: &SettingValue) -> Option<Self> {
         match value {
-            Value::Text(text) => crate::log::is_filter(text).then(|| Self(text.clone())),
-            Value::Bool(_) | Value::Other { .. } => None,
+            SettingValue::Text(text) => crate::log::is_filter(text).then(|| Self(text.clone())),
+            SettingValue::Bool(_) | SettingValue::Other { .. } => None,
         }
     }
 }
 
 /// The values that the user or the program gives to settings, each with the setting's name and the place where the
 /// layer found it. If several have the same name, the first value that can be parsed is used.
-type GivenSettings = Vec<(String, Value, Origin)>;
+type GivenSettings = Vec<(String, SettingValue, Origin)>;
 
 /// The places from which settings are read.
 pub(crate) struct Sources<'a> {
@@ -226,7 +226,7 @@ impl Sources<'_> {
         for name in NAMES {
             for variable in environment_variables(name) {
                 if let Some(value) = self.variable(&variable) {
-                    let value = Value::Text(value.to_string_lossy().trim().to_owned());
+                    let value = SettingValue::Text(value.to_string_lossy().trim().to_owned());
                     found.push((name.to_owned(), value, Origin::Environment(variable)));
                 }
             }
@@ -234,7 +234,7 @@ impl Sources<'_> {
         for name in NAMES {
             let property = property_name(name);
             if let Some(value) = (self.property)(&property).filter(|value| !value.is_empty()) {
-                let value = Value::Text(value.trim().to_owned());
+                let value = SettingValue::Text(value.trim().to_owned());
                 found.push((name.to_owned(), value, Origin::Property(property)));
             }
         }

@@ -60,7 +60,7 @@ impl Machine {
 const FORCED: &str = "vkxfb_transform_feedback.force_enable = true\n";
 const HOME: &str = "home/.local/share/vulkan/settings.d/vk_layer_settings.txt";
 
-fn of_program(name: &str, value: Value) -> GivenSettings {
+fn of_program(name: &str, value: SettingValue) -> GivenSettings {
     vec![(name.to_owned(), value, Origin::Api)]
 }
 
@@ -174,7 +174,7 @@ fn lines_of_a_file() {
 #[test]
 fn the_environment_wins_over_the_file_and_the_file_over_the_program() {
     let mut machine = Machine::new();
-    let program = || of_program("force_enable", Value::Bool(true));
+    let program = || of_program("force_enable", SettingValue::Bool(true));
     assert!(machine.read_with(program()).0.force_enable);
     machine.file(HOME, &FORCED.replace("true", "false"));
     assert!(!machine.read_with(program()).0.force_enable);
@@ -188,7 +188,7 @@ fn what_makes_no_sense_is_told_of_and_passed_over() {
     let text = format!("\n{FORCED}vkxfb_transform_feedback.colour = red");
     let file = machine.file(HOME, &text);
     machine.set("VKXFB_FORCE_ENABLE", "perhaps").set("VKXFB_LOG", "a=b=c");
-    let value = Value::Other { ty: vk::LayerSettingTypeEXT::FLOAT64, count: 2 };
+    let value = SettingValue::Other { ty: vk::LayerSettingTypeEXT::FLOAT64, count: 2 };
     let (settings, problems) = machine.read_with(of_program("log", value));
     assert_eq!(settings, Settings { force_enable: true, ..Settings::default() });
     let file = file.display();
@@ -245,7 +245,10 @@ fn the_programs_settings() {
     first.p_next = (&raw const last).cast();
     // SAFETY: the chain is valid.
     let found = unsafe { api::read((&raw const first).cast()) };
-    let expected = [("force_enable", Value::Bool(true)), ("log", Value::Text("debug".to_owned()))];
+    let expected = [
+        ("force_enable", SettingValue::Bool(true)),
+        ("log", SettingValue::Text("debug".to_owned())),
+    ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value, Origin::Api));
     assert_eq!(found, expected);
     // SAFETY: an empty chain is valid.

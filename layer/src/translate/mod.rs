@@ -7,7 +7,7 @@
 //!   the barriers that have to be recorded outside of a render pass for its captures.
 //! * `neutral` finds passes that change nothing by themselves.
 //! * `usages` translates the create infos of buffers, memory and descriptor set layouts.
-//! * `views` finds how many views the subpasses of a pass have.
+//! * `views` finds how many views the subpasses of a pass have, and `subpass` follows which of them is recorded.
 //! * `memory` has the memory for translated structures. The layer never writes to the application's
 //!   structures.
 //!
@@ -20,6 +20,7 @@ mod memory;
 pub(crate) mod neutral;
 pub(crate) mod passes;
 pub(crate) mod submits;
+mod subpass;
 pub(crate) mod usages;
 mod views;
 
@@ -27,8 +28,9 @@ pub(crate) use self::kind::Kind;
 pub(crate) use self::memory::{Arena, OUT_OF_MEMORY};
 use self::passes::RenderPasses;
 pub(crate) use self::passes::{Barrier, CaptureBarriers, RenderPass};
+pub(crate) use self::subpass::Subpass;
 pub(crate) use self::usages::Usages;
-pub(crate) use self::views::{Subpass, Views};
+pub(crate) use self::views::Views;
 
 /// The data of a device that the translation of arguments needs.
 pub(crate) struct Translation {

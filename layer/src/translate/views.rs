@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::passes::RenderPasses;
 use crate::chain::{all_of, slice};
 
 /// The view masks of the subpasses of a pass. `None` if no subpass has several views.
@@ -49,7 +48,7 @@ impl Views {
     }
 
     /// The number of views of a subpass; at least 1.
-    fn of_subpass(&self, subpass: u32) -> u32 {
+    pub(super) fn of_subpass(&self, subpass: u32) -> u32 {
         let mask = self.0.as_ref().and_then(|masks| masks.get(subpass as usize));
         mask.map_or(1, |mask| mask.count_ones().max(1))
     }
@@ -57,49 +56,5 @@ impl Views {
     /// Whether no subpass has several views.
     pub(super) const fn are_single(&self) -> bool {
         self.0.is_none()
-    }
-}
-
-/// A subpass of a pass.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Subpass {
-    of: Views,
-    number: u32,
-}
-
-impl Subpass {
-    /// Returns the first subpass of a pass.
-    pub(crate) const fn first(of: Views) -> Self {
-        Self { of, number: 0 }
-    }
-
-    /// Returns the subpass in which a secondary command buffer is executed, by what it inherits.
-    ///
-    /// # Safety
-    /// The structure is valid for a command buffer that is executed inside of a pass.
-    pub(crate) unsafe fn inherited(
-        passes: &RenderPasses,
-        info: &vk::CommandBufferInheritanceInfo<'_>,
-    ) -> Self {
-        if info.render_pass != vk::RenderPass::null() {
-            return Self { of: passes.get(info.render_pass).views, number: info.subpass };
-        }
-        // SAFETY: the caller's contract.
-        let rendering =
-            unsafe { all_of::<vk::CommandBufferInheritanceRenderingInfo<'_>>(info.p_next).next() };
-        Self::first(
-            rendering
-                .map_or_else(Views::default, |rendering| Views::of_rendering(rendering.view_mask)),
-        )
-    }
-
-    /// Goes on to the next subpass of the pass.
-    pub(crate) const fn advance(&mut self) {
-        self.number = self.number.saturating_add(1);
-    }
-
-    /// The number of views of the subpass; at least 1.
-    pub(crate) fn views(&self) -> u32 {
-        self.of.of_subpass(self.number)
     }
 }

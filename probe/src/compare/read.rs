@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::CaseKey;
-use crate::report::{BUG_REPORT_HEAD, CaseResult, SCHEMA, names};
+use crate::bug::BUG_REPORT_HEAD;
+use crate::names;
+use crate::report::{CaseResult, SCHEMA};
 use crate::trial::Trial;
 
 /// The reason why a file cannot be read as a report.

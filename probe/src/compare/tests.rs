@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use super::*;
-use crate::report::{BugReport, ProbeReport, bug_report, samples::sample_report, to_json};
+use crate::bug::{BugReport, bug_report};
+use crate::report::{ProbeReport, samples::sample_report, to_json};
 
 /// Converts a report to JSON, in which fields can easily be changed.
 fn json(report: &ProbeReport) -> serde_json::Value {

@@ -2,8 +2,8 @@
 //! number in it.
 
 use spirv::Decoration;
-use vkxfb::internal::spirv::Id;
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::Id;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
 
 /// The maximum number of values (scalars, vectors, matrices, arrays, structures and their elements) that are visited to
 /// determine the layout of a block. That is enough for large blocks: one of 64 KiB has 16384 dwords.
@@ -17,7 +17,7 @@ const POINTER_BITS: u32 = 64;
 
 /// The layout of a block in a buffer or of push constants.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Block {
+pub(super) struct BlockLayout {
     /// The size in bytes without the runtime array: up to the end of the last number before the array, or up to the
     /// start of the array, whichever is larger.
     pub(super) size: u64,
@@ -54,7 +54,7 @@ struct Matrices {
     is_row_major: bool,
 }
 
-struct Walk<'a> {
+struct BlockWalk<'a> {
     declarations: &'a Declarations,
     steps: u32,
     has_pointers: bool,
@@ -62,13 +62,18 @@ struct Walk<'a> {
     array: Option<(u64, u32, Vec<Number>)>,
 }
 
-impl Block {
+impl BlockLayout {
     /// Determines the layout of a block. The error says why the layout is not supported.
     pub(super) fn of(declarations: &Declarations, ty: Id) -> Result<Self, String> {
-        let mut walk =
-            Walk { declarations, steps: 0, has_pointers: false, numbers: Vec::new(), array: None };
+        let mut walk = BlockWalk {
+            declarations,
+            steps: 0,
+            has_pointers: false,
+            numbers: Vec::new(),
+            array: None,
+        };
         walk.value(ty, 0, Matrices::default())?;
-        let Walk { has_pointers, numbers, array, .. } = walk;
+        let BlockWalk { has_pointers, numbers, array, .. } = walk;
         let end = end_of(&numbers);
         // The bytes before the runtime array belong to the block, even if no number is in them.
         let size = array.as_ref().map_or(end, |(start, ..)| end.max(*start));
@@ -167,7 +172,7 @@ impl Number {
     }
 }
 
-impl Walk<'_> {
+impl BlockWalk<'_> {
     fn value(&mut self, ty: Id, offset: u64, matrices: Matrices) -> Result<(), String> {
         self.steps += 1;
         if self.steps > MAX_STEPS {

@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::ops::Range;
 
-use vkxfb::capture::MAX_XFB_BUFFERS;
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 
+use crate::diagnose::faults::{Slot, VertexRef};
+use crate::diagnose::inputs::{CapturedBuffer, DiagnoseError, Expectation};
+use crate::diagnose::spans::split_record;
 use crate::sentinel;
-
-use super::spans::split_record;
-use super::{CapturedBuffer, DiagnoseError, Expectation, Slot, VertexRef};
 
 /// A capture buffer to which outputs are captured.
 pub(super) struct Buffer<'a> {
@@ -84,7 +84,7 @@ impl<'a> Capture<'a> {
         self.buffers.iter().all(|b| {
             self.records_are_right(b) && b.gaps_are_untouched() && b.surroundings_are_untouched()
         }) && self.idle.iter().all(|c| is_untouched(c, 0..c.bytes.len()))
-            && super::surroundings::counters_are_right(self)
+            && counters_are_right(self)
     }
 
     fn records_are_right(&self, buffer: &Buffer<'_>) -> bool {
@@ -390,4 +390,22 @@ fn hash<'a>(
         }
     }
     hasher.finish()
+}
+
+fn counters_are_right(capture: &Capture<'_>) -> bool {
+    counters(capture).all(|(captured, expected)| captured.counter.is_none_or(|c| c == expected))
+}
+
+/// Iterates over the buffers, with the value that the counter of each should have after End.
+pub(super) fn counters<'a>(
+    capture: &'a Capture<'_>,
+) -> impl Iterator<Item = (&'a CapturedBuffer<'a>, u32)> {
+    let written = capture.expectation.primitives_written;
+    let records = written.saturating_mul(capture.vertices_per_primitive());
+    let appended = move |b: &Buffer<'_>| records.saturating_mul(b.stride as u64);
+    let captured = capture.buffers.iter().map(move |b| (b.captured, appended(b)));
+    captured.chain(capture.idle.iter().map(|c| (*c, 0))).map(|(captured, appended)| {
+        let counter = captured.position.saturating_add(appended);
+        (captured, u32::try_from(counter).unwrap_or(u32::MAX))
+    })
 }

@@ -1,11 +1,8 @@
-//! The kinds of faults. This module also chooses under which fault a capture with several faults is reported.
+//! The kinds of faults, and how a verdict describes a fault.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-
-use super::decode::Capture;
-use super::{primitives, surroundings};
 
 /// A kind of fault that a capture can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -281,42 +278,4 @@ pub(super) struct Finding {
     pub buffer: u32,
     pub byte_offset: i64,
     pub note: Option<String>,
-}
-
-/// Determines the verdict on a capture that differs from the expectation.
-pub(super) fn judge(capture: &Capture<'_>) -> Verdict {
-    let scan = primitives::scan(capture);
-    let mut findings = scan.findings;
-    findings.extend(surroundings::findings(capture));
-    findings.sort_by_key(|finding| match finding.fault {
-        Fault::Overrun => (0, 0),
-        Fault::WrongCounter => (2, 0),
-        _ => (1, finding.place),
-    });
-    let mut findings = findings.into_iter();
-    let Some(primary) = findings.next() else {
-        return match scan.first_rotation {
-            Some(first) => Verdict::RotationAllowed { primitives: scan.rotated, first },
-            None => Verdict::Match,
-        };
-    };
-    let mut also = Vec::new();
-    for Finding { fault, .. } in findings {
-        if fault != primary.fault && !also.contains(&fault) {
-            also.push(fault);
-        }
-    }
-    let outside = u64::from(scan.differing == 0 && primary.first.is_some());
-    Verdict::Mismatch(Box::new(Mismatch {
-        fault: primary.fault,
-        stream: None,
-        also,
-        differing_primitives: scan.differing + outside,
-        rotated_primitives: scan.rotated,
-        buffer: primary.buffer,
-        byte_offset: primary.byte_offset,
-        note: primary.note,
-        excerpt: primitives::around(capture, primary.place, primary.first.as_ref()),
-        first: primary.first,
-    }))
 }

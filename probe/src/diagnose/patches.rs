@@ -12,24 +12,9 @@
 
 use std::collections::BTreeMap;
 
-use super::VertexRef;
-use super::decode::Capture;
-
-/// A patch that is divided into primitives. The vertices of an instance are those of its patches, one patch after the
-/// other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patch {
-    /// The tessellation coordinates u and v of each vertex, in units of 1/[`UNITS`](Self::UNITS).
-    pub places: Vec<[u32; 2]>,
-    /// The number of primitives.
-    pub primitives: u32,
-}
-
-impl Patch {
-    /// The number of units from one side of the domain to the other. For levels that are whole numbers up to 4, the
-    /// coordinates of all vertices are multiples of the unit.
-    pub const UNITS: u32 = 1536;
-}
+use crate::diagnose::decode::Capture;
+use crate::diagnose::faults::VertexRef;
+use crate::diagnose::sequence::Patch;
 
 /// Returns the vertices of the primitives of an instance in the order that a device has chosen, if every patch was captured
 /// in an order that Vulkan allows. Of other patches, the primitives of `vertices` that were captured are where they were
@@ -197,7 +182,7 @@ fn is_rotated(one: &[u32], other: &[u32]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+    use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
     use crate::diagnose::{CapturedBuffer, Expectation, Fault, Mismatch, Verdict, diagnose};
     use crate::emission::Emission;

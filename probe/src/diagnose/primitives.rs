@@ -1,8 +1,7 @@
 //! Finds differences in the records of the primitives that a draw writes.
 
-use super::decode::Capture;
-use super::faults::Finding;
-use super::{Fault, PrimitiveDiff, Slot, VertexRef};
+use crate::diagnose::decode::Capture;
+use crate::diagnose::faults::{Fault, Finding, PrimitiveDiff, Slot, VertexRef};
 
 /// The maximum number of primitives whose vertices are determined. Further primitives that differ are only counted, so
 /// that diagnosing a completely wrong capture does not take long.

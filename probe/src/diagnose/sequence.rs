@@ -1,8 +1,22 @@
 //! The vertices of the primitives of a capture, in the order in which they are written.
 
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::Patch;
+/// A patch that is divided into primitives. The vertices of an instance are those of its patches, one patch after the
+/// other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    /// The tessellation coordinates u and v of each vertex, in units of 1/[`UNITS`](Self::UNITS).
+    pub places: Vec<[u32; 2]>,
+    /// The number of primitives.
+    pub primitives: u32,
+}
+
+impl Patch {
+    /// The number of units from one side of the domain to the other. For levels that are whole numbers up to 4, the
+    /// coordinates of all vertices are multiples of the unit.
+    pub const UNITS: u32 = 1536;
+}
 
 /// The primitives of one instance of a draw.
 #[derive(Debug, Clone, Copy)]

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use vkxfb::capture::Layout;
+use vkxfb_rewriter::capture::Layout;
 
-use super::DiagnoseError;
+use crate::diagnose::inputs::DiagnoseError;
 
 /// The byte ranges of outputs with defined values, and then the byte ranges that no output covers, in the part of a
 /// record that is in one capture buffer. Outputs with undefined values are in neither list.

@@ -2,8 +2,9 @@
 //! capture. A comparison of this memory would report a fault that did not happen, such as an overrun although nothing
 //! was stored.
 
-use super::decode::is_untouched;
-use super::{CapturedBuffer, Fault, Mismatch};
+use crate::diagnose::decode::is_untouched;
+use crate::diagnose::faults::{Fault, Mismatch};
+use crate::diagnose::inputs::CapturedBuffer;
 use crate::sentinel::Fill;
 
 /// Returns a mismatch that names the first step without an effect. `None` if each step had an effect.

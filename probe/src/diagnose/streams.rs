@@ -1,6 +1,6 @@
 //! Combines the verdicts on the vertex streams of a capture, each of which was compared separately.
 
-use super::{Fault, Mismatch, Verdict};
+use crate::diagnose::faults::{Fault, Mismatch, Verdict};
 
 /// Combines the verdicts on the streams of a capture. If several streams have a mismatch, the result is the mismatch of
 /// the first of them, with the faults and the numbers of primitives of the other streams added. If no stream has a
@@ -41,7 +41,7 @@ fn joined(mut first: Mismatch, other: &Mismatch) -> Mismatch {
 
 #[cfg(test)]
 mod tests {
-    use vkxfb::topology::PrimitiveTopology;
+    use vkxfb_rewriter::topology::PrimitiveTopology;
 
     use super::*;
     use crate::self_test::samples;

@@ -3,27 +3,11 @@
 
 use std::ops::Range;
 
+use crate::diagnose::decode::{Buffer, Capture, counters, from_bound};
+use crate::diagnose::faults::{Fault, Finding};
+use crate::diagnose::inputs::CapturedBuffer;
+use crate::diagnose::primitives;
 use crate::sentinel;
-
-use super::decode::{Buffer, Capture, from_bound};
-use super::faults::Finding;
-use super::{CapturedBuffer, Fault, primitives};
-
-pub(super) fn counters_are_right(capture: &Capture<'_>) -> bool {
-    counters(capture).all(|(captured, expected)| captured.counter.is_none_or(|c| c == expected))
-}
-
-/// Iterates over the buffers, with the value that the counter of each should have after End.
-fn counters<'a>(capture: &'a Capture<'_>) -> impl Iterator<Item = (&'a CapturedBuffer<'a>, u32)> {
-    let written = capture.expectation.primitives_written;
-    let records = written.saturating_mul(capture.vertices_per_primitive());
-    let appended = move |b: &Buffer<'_>| records.saturating_mul(b.stride as u64);
-    let captured = capture.buffers.iter().map(move |b| (b.captured, appended(b)));
-    captured.chain(capture.idle.iter().map(|c| (*c, 0))).map(|(captured, appended)| {
-        let counter = captured.position.saturating_add(appended);
-        (captured, u32::try_from(counter).unwrap_or(u32::MAX))
-    })
-}
 
 pub(super) fn findings(capture: &Capture<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();

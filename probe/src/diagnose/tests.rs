@@ -1,10 +1,10 @@
-use super::*;
+use crate::diagnose::*;
 use crate::sentinel;
 use proptest::prelude::*;
-use vkxfb::capture::CapturedOutput;
-use vkxfb::internal::spirv::Id;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::NumericClass;
+use vkxfb_rewriter::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
+use vkxfb_rewriter::spirv::Id;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::NumericClass;
 
 const GUARD: usize = 20;
 

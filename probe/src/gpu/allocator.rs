@@ -5,7 +5,7 @@ use std::error::Error;
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
-use vkxfb::internal::{ContextId, HasContext};
+use vkxfb::runtime::ContextId;
 use vkxfb::runtime::{
     Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocation, RuntimeError,
     SimpleAllocator,
@@ -76,7 +76,7 @@ impl OwnAllocator {
                 .then(|| SimpleAllocator::new(instance, physical_device, context))
         };
         let shadows = (host_memory == HostMemory::NonCoherent).then(Shadows::default);
-        Ok(Self { raw, cached, shadows, owner: context.context_id() })
+        Ok(Self { raw, cached, shadows, owner: context.id() })
     }
 
     /// The copies of mapped memory that emulate missing coherence, if there are any.

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use ash::vk;
-use vkxfb::internal::{ContextId, HasContext, check_limit, query_pool_size};
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
     QueryKind, QueryPool,
 };
+use vkxfb::runtime::{ContextId, check_limit};
+use vkxfb_rewriter::lower::Backend;
 
 use super::allocator::OwnAllocator;
 use super::{Gpu, GpuError, HostMemory, State, Step};
@@ -23,7 +23,7 @@ impl Gpu {
     }
 
     fn owns(&self, context: ContextId) -> bool {
-        context == self.context.context_id()
+        context == self.context.id()
     }
 
     /// Whether an object can be destroyed: it was created with this device, and the device is not hung, so that no
@@ -94,7 +94,7 @@ impl Gpu {
 
     /// Destroys a buffer. A buffer of another device is leaked, with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
-        if !self.destroys(buffer.context_id()) {
+        if !self.destroys(buffer.context()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -128,7 +128,7 @@ impl Gpu {
         kind: QueryKind,
         count: u32,
     ) -> Result<QueryPool, GpuError> {
-        self.check_size("a query pool", query_pool_size(count))?;
+        self.check_size("a query pool", QueryPool::size(count))?;
         let (ctx, allocator) = self.parts()?;
         // SAFETY: the device is live, and the allocator is the device's.
         Ok(unsafe { QueryPool::new(ctx, allocator, kind, count) }?)
@@ -136,7 +136,7 @@ impl Gpu {
 
     /// Destroys a query pool. A pool of another device is leaked, with a warning.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
-        if !self.destroys(pool.context_id()) {
+        if !self.destroys(pool.context()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -160,7 +160,7 @@ impl Gpu {
 
     /// Destroys an arena. An arena of another device is leaked, with a warning.
     pub fn destroy_arena(&mut self, arena: Arena) {
-        if !self.destroys(arena.context_id()) {
+        if !self.destroys(arena.context()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -172,7 +172,7 @@ impl Gpu {
     /// Destroys a pipeline that was created with [`context`](Self::context). Any other pipeline is
     /// leaked, with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
-        if !self.destroys(pipeline.context_id()) {
+        if !self.destroys(pipeline.context()) {
             return;
         }
         // SAFETY: the pipeline belongs to this device, and no submission is in flight.
@@ -241,7 +241,7 @@ impl Gpu {
         usage: vk::BufferUsageFlags,
         range: &Range<u64>,
     ) -> Result<(), GpuError> {
-        if !self.owns(buffer.context_id()) {
+        if !self.owns(buffer.context()) {
             return Err(GpuError::ForeignBuffer);
         }
         if !buffer.usage().contains(usage) {

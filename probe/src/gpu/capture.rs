@@ -9,10 +9,10 @@ mod slots;
 mod steps;
 
 use ash::vk;
-use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{Arena, ArenaDesc, Captured, Draw, MemoryLocation, Pipeline};
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use self::slots::{COUNTERS, Placed, SLOT, Slots, check_targets, fill, results};
 use self::steps::{Buffers, Steps};
@@ -78,7 +78,6 @@ pub struct CaptureResult {
 }
 
 /// A step of [`Gpu::capture`] that tests can leave out.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// The host flushes the memory that it has written.

@@ -1,8 +1,9 @@
 //! Creates the buffers that a shader reads, and descriptor sets for them.
 
 use ash::vk;
-use vkxfb::internal::{check_limit, vulkan_error};
 use vkxfb::runtime::Buffer;
+use vkxfb::runtime::RuntimeError;
+use vkxfb::runtime::check_limit;
 
 use super::buffers::copy_into;
 use super::{Gpu, GpuError};
@@ -81,7 +82,9 @@ impl Gpu {
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
             // SAFETY: the device is live, and no binding occurs twice.
             let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
-            bound.layouts.push(layout.map_err(vulkan_error("vkCreateDescriptorSetLayout"))?);
+            bound
+                .layouts
+                .push(layout.map_err(RuntimeError::vulkan("vkCreateDescriptorSetLayout"))?);
         }
         let sizes: Vec<_> = contents
             .buffers
@@ -95,13 +98,13 @@ impl Gpu {
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(sets).pool_sizes(&sizes);
         // SAFETY: the device is live.
         bound.pool = unsafe { device.create_descriptor_pool(&info, None) }
-            .map_err(vulkan_error("vkCreateDescriptorPool"))?;
+            .map_err(RuntimeError::vulkan("vkCreateDescriptorPool"))?;
         let info = vk::DescriptorSetAllocateInfo::default()
             .descriptor_pool(bound.pool)
             .set_layouts(&bound.layouts);
         // SAFETY: the pool was created with room for exactly these sets.
         bound.sets = unsafe { device.allocate_descriptor_sets(&info) }
-            .map_err(vulkan_error("vkAllocateDescriptorSets"))?;
+            .map_err(RuntimeError::vulkan("vkAllocateDescriptorSets"))?;
         for (contents, buffer) in contents.buffers.iter().zip(&bound.buffers) {
             let info =
                 vk::DescriptorBufferInfo { buffer: buffer.raw(), offset: 0, range: vk::WHOLE_SIZE };

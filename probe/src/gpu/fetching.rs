@@ -2,7 +2,7 @@
 //! buffers that are null or too short.
 
 use ash::{ext, vk};
-use vkxfb::vertex_input::VertexFormat;
+use vkxfb_rewriter::vertex_input::VertexFormat;
 
 use super::instance::Instance;
 use super::{DeviceInfo, Gpu, OpenOptions, Profile};

@@ -3,14 +3,14 @@
 
 use std::str::FromStr;
 
-use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use super::{CaptureRequest, CaptureResult, Gpu, GpuError, State, Step};
 use crate::trial::Trial;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FaultKind {
     /// A submission fails with `VK_ERROR_DEVICE_LOST`.
     Lost,
     /// A submission fails with `VK_ERROR_DEVICE_LOST`, but only if it contains several captures.
@@ -37,7 +37,7 @@ enum Kind {
 
 /// The [trials](Trial) (tests before the captures) and the draws in which a fault is simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FaultPlace {
     /// All trials and draws.
     Everywhere,
     /// This trial only.
@@ -49,7 +49,7 @@ enum Place {
     Draw(PrimitiveTopology, Option<(u32, u32)>),
 }
 
-impl Place {
+impl FaultPlace {
     /// Whether the place is one of the draws of a request.
     fn is_drawn_by(self, request: &CaptureRequest<'_>) -> bool {
         match self {
@@ -64,11 +64,10 @@ impl Place {
 }
 
 /// A simulated fault, and the trials and draws in which it happens.
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectedFault {
-    kind: Kind,
-    place: Place,
+    kind: FaultKind,
+    place: FaultPlace,
 }
 
 impl FromStr for InjectedFault {
@@ -79,32 +78,32 @@ impl FromStr for InjectedFault {
         let parse = || {
             let (kind, place) = text.split_once(':').unwrap_or((text, ""));
             let (kind, is_everywhere) = match kind {
-                "lost" => (Kind::Lost, false),
-                "together" => (Kind::Together, false),
-                "hang" => (Kind::Hang, false),
-                "crash" => (Kind::Crash, false),
-                "access" => (Kind::Access, false),
-                "stuck" => (Kind::Stuck, false),
-                "wrong" => (Kind::Wrong, false),
-                "nothing" => (Kind::Nothing, true),
-                "twice" => (Kind::Twice, true),
-                "unused" => (Kind::Unused, true),
-                "no-indirect" => (Kind::NoIndirect, true),
+                "lost" => (FaultKind::Lost, false),
+                "together" => (FaultKind::Together, false),
+                "hang" => (FaultKind::Hang, false),
+                "crash" => (FaultKind::Crash, false),
+                "access" => (FaultKind::Access, false),
+                "stuck" => (FaultKind::Stuck, false),
+                "wrong" => (FaultKind::Wrong, false),
+                "nothing" => (FaultKind::Nothing, true),
+                "twice" => (FaultKind::Twice, true),
+                "unused" => (FaultKind::Unused, true),
+                "no-indirect" => (FaultKind::NoIndirect, true),
                 _ => return None,
             };
             let place = match place.split_once(':') {
-                _ if is_everywhere => place.is_empty().then_some(Place::Everywhere)?,
+                _ if is_everywhere => place.is_empty().then_some(FaultPlace::Everywhere)?,
                 None => match Backend::ALL.into_iter().find(|backend| backend.to_string() == place)
                 {
-                    Some(backend) => Place::Backend(backend),
-                    None if kind == Kind::Wrong => return None,
-                    None => Place::Trial(place.parse().ok()?),
+                    Some(backend) => FaultPlace::Backend(backend),
+                    None if kind == FaultKind::Wrong => return None,
+                    None => FaultPlace::Trial(place.parse().ok()?),
                 },
-                Some((topology, "any")) => Place::Draw(topology.parse().ok()?, None),
+                Some((topology, "any")) => FaultPlace::Draw(topology.parse().ok()?, None),
                 Some((topology, draw)) => {
                     let (vertices, instances) = draw.split_once('x')?;
                     let draw = (vertices.parse().ok()?, instances.parse().ok()?);
-                    Place::Draw(topology.parse().ok()?, Some(draw))
+                    FaultPlace::Draw(topology.parse().ok()?, Some(draw))
                 }
             };
             Some(Self { kind, place })
@@ -123,24 +122,23 @@ impl FromStr for InjectedFault {
 
 impl Gpu {
     /// Simulates a fault from now on.
-    #[doc(hidden)]
     pub const fn inject(&mut self, fault: InjectedFault) {
-        if matches!(fault.kind, Kind::Nothing) {
+        if matches!(fault.kind, FaultKind::Nothing) {
             self.omitted = Some(Step::Submission);
         }
         self.injected = Some(fault);
     }
 
     pub(super) fn stores_twice(&self) -> bool {
-        self.injected.is_some_and(|fault| fault.kind == Kind::Twice)
+        self.injected.is_some_and(|fault| fault.kind == FaultKind::Twice)
     }
 
     pub(super) fn stores_unused(&self) -> bool {
-        self.injected.is_some_and(|fault| fault.kind == Kind::Unused)
+        self.injected.is_some_and(|fault| fault.kind == FaultKind::Unused)
     }
 
     pub(super) fn ignores_indirect_dispatches(&self) -> bool {
-        self.injected.is_some_and(|fault| fault.kind == Kind::NoIndirect)
+        self.injected.is_some_and(|fault| fault.kind == FaultKind::NoIndirect)
     }
 
     /// Simulates the injected fault if it is to happen in this trial (a test before the captures): returns an error,
@@ -148,13 +146,15 @@ impl Gpu {
     /// `Ok`.
     pub(crate) fn fail_trial_if_injected(&mut self, trial: Trial) -> Result<(), GpuError> {
         match self.injected {
-            Some(InjectedFault { kind, place: Place::Trial(at) }) if at == trial => self.fail(kind),
+            Some(InjectedFault { kind, place: FaultPlace::Trial(at) }) if at == trial => {
+                self.fail(kind)
+            }
             _ => Ok(()),
         }
     }
 
     /// Simulates the injected fault if it is to happen in a draw of the capture requests: returns an error, ends the
-    /// process, or does not return. [`Kind::Together`] happens only if there are several requests. Otherwise, and for
+    /// process, or does not return. [`FaultKind::Together`] happens only if there are several requests. Otherwise, and for
     /// kinds of faults that other functions simulate, returns `Ok`.
     pub(super) fn fail_if_injected(
         &mut self,
@@ -162,7 +162,7 @@ impl Gpu {
     ) -> Result<(), GpuError> {
         let Some(InjectedFault { kind, place }) = self.injected else { return Ok(()) };
         let is_alone = requests.len() == 1;
-        if (kind == Kind::Together && is_alone)
+        if (kind == FaultKind::Together && is_alone)
             || !requests.iter().any(|request| place.is_drawn_by(request))
         {
             return Ok(());
@@ -176,7 +176,7 @@ impl Gpu {
         request: &CaptureRequest<'_>,
         result: &mut CaptureResult,
     ) {
-        let Some(InjectedFault { kind: Kind::Wrong, place }) = self.injected else { return };
+        let Some(InjectedFault { kind: FaultKind::Wrong, place }) = self.injected else { return };
         if !place.is_drawn_by(request) {
             return;
         }
@@ -198,29 +198,33 @@ impl Gpu {
         }
     }
 
-    fn fail(&mut self, kind: Kind) -> Result<(), GpuError> {
+    fn fail(&mut self, kind: FaultKind) -> Result<(), GpuError> {
         match kind {
-            Kind::Lost | Kind::Together => {
+            FaultKind::Lost | FaultKind::Together => {
                 self.state = State::Lost;
                 Err(GpuError::DeviceLost { during: "vkQueueSubmit" })
             }
-            Kind::Hang => {
+            FaultKind::Hang => {
                 std::thread::sleep(self.timeout);
                 self.state = State::Hung;
                 Err(GpuError::Timeout(self.timeout))
             }
-            Kind::Crash => std::process::abort(),
-            Kind::Access => {
+            FaultKind::Crash => std::process::abort(),
+            FaultKind::Access => {
                 let nowhere = std::ptr::without_provenance_mut::<u32>(8);
                 // SAFETY: this is unsound on purpose, because the test needs an invalid memory
                 // access.
                 unsafe { nowhere.write_volatile(0) };
                 Ok(())
             }
-            Kind::Stuck => loop {
+            FaultKind::Stuck => loop {
                 std::thread::park();
             },
-            Kind::Nothing | Kind::Wrong | Kind::Twice | Kind::Unused | Kind::NoIndirect => Ok(()),
+            FaultKind::Nothing
+            | FaultKind::Wrong
+            | FaultKind::Twice
+            | FaultKind::Unused
+            | FaultKind::NoIndirect => Ok(()),
         }
     }
 }

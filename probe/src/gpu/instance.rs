@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use ash::{ext, khr, vk};
-use vkxfb::internal::vulkan_error;
+
 use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 
 use super::conformance::conformance_version;
@@ -51,7 +51,7 @@ impl Drop for Instance {
 fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, GpuError> {
     // SAFETY: the function has no precondition.
     let properties = unsafe { entry.enumerate_instance_extension_properties(layer) }
-        .map_err(vulkan_error("vkEnumerateInstanceExtensionProperties"))?;
+        .map_err(RuntimeError::vulkan("vkEnumerateInstanceExtensionProperties"))?;
     let names = properties.iter().filter_map(|p| p.extension_name_as_c_str().ok());
     Ok(names.map(CStr::to_owned).collect())
 }
@@ -59,7 +59,7 @@ fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, 
 fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
     // SAFETY: the function has no precondition.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
-        .map_err(vulkan_error("vkEnumerateInstanceLayerProperties"))?;
+        .map_err(RuntimeError::vulkan("vkEnumerateInstanceLayerProperties"))?;
     Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
 }
 
@@ -94,7 +94,7 @@ impl Instance {
         };
         // SAFETY: the function has no precondition.
         let loader = unsafe { entry.try_enumerate_instance_version() }
-            .map_err(vulkan_error("vkEnumerateInstanceVersion"))?
+            .map_err(RuntimeError::vulkan("vkEnumerateInstanceVersion"))?
             .unwrap_or(vk::API_VERSION_1_0);
         let api_version = match profile {
             Profile::Full => loader.min(MAX_API_VERSION),
@@ -173,7 +173,7 @@ impl Instance {
             let info = messenger_info(&instance.messages);
             // SAFETY: the extension is enabled, and `messages` outlives the messenger.
             let messenger = unsafe { debug_utils.create_debug_utils_messenger(&info, None) }
-                .map_err(vulkan_error("vkCreateDebugUtilsMessengerEXT"))?;
+                .map_err(RuntimeError::vulkan("vkCreateDebugUtilsMessengerEXT"))?;
             instance.messenger = Some((debug_utils, messenger));
         }
         Ok(instance)

@@ -94,11 +94,11 @@ pub struct OpenOptions {
     /// the device's own limit.
     pub workgroup_invocations: Option<u32>,
     /// The maximum number of workgroups of a draw that shares a dispatch with other draws:
-    /// [`Context::set_max_shared_workgroups`](vkxfb::internal::overrides::set_max_shared_workgroups).
+    /// [`Context::set_max_shared_workgroups`](vkxfb::runtime::overrides::set_max_shared_workgroups).
     /// `None` for the default.
     pub max_shared_workgroups: Option<u32>,
     /// Whether the kernels for few draws have workgroups, as on GPUs, on processors, too:
-    /// [`use_parallel_kernels`](vkxfb::internal::overrides::use_parallel_kernels).
+    /// [`use_parallel_kernels`](vkxfb::runtime::overrides::use_parallel_kernels).
     pub parallel_kernels: bool,
     /// Whether lowered shaders are passed to the driver without optimization:
     /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).

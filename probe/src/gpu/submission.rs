@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use vkxfb::internal::vulkan_error;
+
 use vkxfb::runtime::{Context, MemoryAllocator, RuntimeError};
 
 use super::pace::Pace;
@@ -33,7 +33,6 @@ impl Gpu {
     }
 
     /// The number of submissions so far.
-    #[doc(hidden)]
     pub const fn submissions(&self) -> u64 {
         self.submissions
     }
@@ -86,15 +85,16 @@ impl Gpu {
         unsafe {
             device
                 .reset_command_pool(self.command_pool, vk::CommandPoolResetFlags::empty())
-                .map_err(vulkan_error("vkResetCommandPool"))?;
+                .map_err(RuntimeError::vulkan("vkResetCommandPool"))?;
             device
                 .begin_command_buffer(cmd, &begin)
-                .map_err(vulkan_error("vkBeginCommandBuffer"))?;
+                .map_err(RuntimeError::vulkan("vkBeginCommandBuffer"))?;
         }
         // If `record` fails, the next reset of the pool discards what was recorded.
         let result = record(&self.context, cmd)?;
         // SAFETY: `record` leaves the command buffer in the recording state.
-        unsafe { device.end_command_buffer(cmd) }.map_err(vulkan_error("vkEndCommandBuffer"))?;
+        unsafe { device.end_command_buffer(cmd) }
+            .map_err(RuntimeError::vulkan("vkEndCommandBuffer"))?;
         Ok(result)
     }
 

@@ -4,13 +4,15 @@
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, Operand};
 use rspirv::spirv;
-use vkxfb::internal::Barrier;
-use vkxfb::internal::lower::{LoweredCompute, LoweredKind};
-use vkxfb::lower::compute::WorkgroupSizes;
-use vkxfb::lower::{Lowered, Shader, compute, native};
+use vkxfb::runtime::Barrier;
 use vkxfb::runtime::{Draw, MemoryLocation, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_rewriter::lower::compute::WorkgroupSizes;
+use vkxfb_rewriter::lower::{Lowered, Shader, compute, native};
+use vkxfb_rewriter::lower::{LoweredCompute, LoweredKind};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::{
+    InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
+};
 
 use super::*;
 

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use vkxfb::internal::vulkan_error;
+
 use vkxfb::runtime::Context;
+use vkxfb::runtime::RuntimeError;
 
 use super::{Gpu, GpuError, State};
 
@@ -119,7 +120,7 @@ impl Gpu {
             .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
         // SAFETY: the device is live, and the feature is enabled.
         let pool = unsafe { device.create_query_pool(&info, None) }
-            .map_err(vulkan_error("vkCreateQueryPool"))?;
+            .map_err(RuntimeError::vulkan("vkCreateQueryPool"))?;
         let result = self.submit(|ctx, cmd| {
             let flags = vk::QueryControlFlags::empty();
             // SAFETY: the command buffer is outside of a render pass instance, and the pool lives
@@ -139,7 +140,7 @@ impl Gpu {
         let counted = result.and_then(|result| {
             // SAFETY: the query has ended, and the submission has finished.
             unsafe { device.get_query_pool_results(pool, 0, &mut invocations, wait) }
-                .map_err(vulkan_error("vkGetQueryPoolResults"))?;
+                .map_err(RuntimeError::vulkan("vkGetQueryPoolResults"))?;
             Ok((result, Some(invocations[0])))
         });
         // After a timeout, the submission may still use the pool, and the pool is leaked.

@@ -14,14 +14,14 @@ mod tests;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-use vkxfb::lower::Backend;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::picture;
-use super::report::{
+use crate::picture;
+use crate::report::{
     CapturedStage, Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row,
 };
-use super::trial::TrialResult;
+use crate::trial::TrialResult;
 
 /// The number of groups of similar mismatches that are shown above the table. Further groups are below it.
 const FIRST_FAILURES: usize = 3;
@@ -84,7 +84,8 @@ impl fmt::Display for Command<'_> {
     }
 }
 
-pub(super) fn render(reports: &[ProbeReport]) -> String {
+/// Renders the reports as one self-contained HTML file.
+pub fn render(reports: &[ProbeReport]) -> String {
     let mut page = String::new();
     // Writing to a string does not fail.
     let _ = write_page(&mut page, reports);

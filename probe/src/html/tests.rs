@@ -1,4 +1,4 @@
-use vkxfb::lower::Backend;
+use vkxfb_rewriter::lower::Backend;
 
 use super::*;
 use crate::diagnose::Verdict;

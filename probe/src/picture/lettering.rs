@@ -6,7 +6,7 @@
 
 use svg::node::element::Group;
 
-use super::text;
+use crate::picture::text;
 
 /// A style of text. Each has a class in the style sheet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,9 +25,9 @@ mod wireframe;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
-use super::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
-use super::report::{CapturedStage, Row};
-use super::shaders::PATCH_CONTROL_POINTS;
+use crate::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
+use crate::row::{CapturedStage, Row};
+use crate::shaders::PATCH_CONTROL_POINTS;
 pub use lettering::text_width;
 
 pub use wireframe::{Drawing, wireframe};
@@ -35,8 +35,8 @@ pub use wireframe::{Drawing, wireframe};
 use lettering::{Lettering, Lines};
 use panel::Panel;
 use stage::Stage;
-use vkxfb::lower::Backend;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// The style sheet of the pictures. A page with inline pictures must contain it once.
 pub const STYLE: &str = include_str!("picture.css");

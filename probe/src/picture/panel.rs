@@ -3,9 +3,9 @@
 use svg::node::element::path::Data;
 use svg::node::element::{Circle, Group, Line, Path, Rectangle, Text};
 
-use super::stage::{Point, Stage};
-use super::{PrimitiveDiff, Slot, text, vertex_of};
 use crate::diagnose::Fault;
+use crate::picture::stage::{Point, Stage};
+use crate::picture::{PrimitiveDiff, Slot, text, vertex_of};
 
 /// The radius of a vertex in user units.
 const VERTEX: f32 = 11.5;

@@ -1,11 +1,11 @@
 //! A stage is the part of a capture that a picture shows: a few vertices, and their places in the picture. They are the
 //! vertices of a topology, or the vertices that a geometry shader emits or that patches are divided into.
 
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::WIDTH;
 use crate::diagnose::{Patch, PrimitiveDiff};
-use crate::report::Row;
+use crate::picture::WIDTH;
+use crate::row::Row;
 use crate::shaders::ProbeGeometry;
 
 /// A point in a panel, in user units. y points downwards.

@@ -1,5 +1,5 @@
-use super::*;
 use crate::diagnose::Verdict;
+use crate::picture::*;
 use crate::self_test;
 use crate::shaders::Emitted;
 

@@ -3,10 +3,10 @@
 use svg::node::element::path::Data;
 use svg::node::element::{Group, Path, Style};
 
-use super::panel::Panel;
-use super::stage::{Placed, Point, Stage};
-use super::{Head, LINE, Lettering, Lines, Usage, document};
-use vkxfb::topology::PrimitiveTopology;
+use crate::picture::panel::Panel;
+use crate::picture::stage::{Placed, Point, Stage};
+use crate::picture::{Head, LINE, Lettering, Lines, Usage, document};
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 /// Primitives whose vertices have known positions.
 #[derive(Debug, Clone, PartialEq)]

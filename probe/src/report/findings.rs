@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Failure, MAX_FAILURES, ProbeReport, Results, Trace};
+use crate::report::{Cell, Failure, MAX_FAILURES, ProbeReport, Results, Trace};
 
 /// The results of a part of a run: the fields of a [`ProbeReport`] that change while cases run.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

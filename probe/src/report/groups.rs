@@ -1,9 +1,9 @@
 //! Groups similar results, which are shown together.
 
-use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::{Case, Failure, LostCase, ProbeReport, Row};
+use crate::report::{Case, Failure, LostCase, ProbeReport, Row};
 
 /// One or more results that are similar.
 pub(crate) struct Group<'a, T> {

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use crate::report::{
+    DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome,
+};
 use crate::trial::TrialReport;
-
-use super::{DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome};
 
 #[derive(Serialize)]
 struct Root<R> {
@@ -41,9 +42,7 @@ pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
 }
 
 /// Writes the part of [`to_json`] that [comparisons](crate::compare) read, in one line.
-pub(in crate::report) fn to_comparable_json(
-    reports: &[ProbeReport],
-) -> Result<String, serde_json::Error> {
+pub(crate) fn to_comparable_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
     #[derive(Serialize)]
     struct Device<'a> {
         device: &'a DeviceInfo,

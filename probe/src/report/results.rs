@@ -2,10 +2,11 @@
 //! cases that changed.
 
 use serde::{Deserialize, Serialize};
-use vkxfb::lower::Backend;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::{Case, names};
+use crate::case::Case;
+use crate::names;
 
 /// The result of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

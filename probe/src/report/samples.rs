@@ -1,8 +1,8 @@
 //! A sample report that contains every kind of result, for tests of the code that shows reports.
 
-use vkxfb::topology::ProvokingVertex;
+use vkxfb_rewriter::topology::ProvokingVertex;
 
-use super::*;
+use crate::report::*;
 use crate::self_test;
 use crate::trial::Trial;
 

@@ -1,10 +1,11 @@
 //! Describes the backends and topologies that a device supports.
 
 use serde::{Serialize, Serializer};
-use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::{DeviceInfo, ProbeReport, names};
+use crate::names;
+use crate::report::{DeviceInfo, ProbeReport};
 use crate::trial::TrialResult;
 
 /// Whether a device supports a backend.

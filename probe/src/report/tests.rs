@@ -1,7 +1,8 @@
-use vkxfb::topology::ProvokingVertex;
+use vkxfb_rewriter::topology::ProvokingVertex;
 
-use super::samples::sample_report;
-use super::*;
+use crate::bug::{BugReport, Failing, FailingShader, bug_report};
+use crate::report::samples::sample_report;
+use crate::report::*;
 use std::path::Path;
 
 #[test]

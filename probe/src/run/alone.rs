@@ -9,14 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::gpu::{BoundContents, Gpu};
 use crate::plan::{Batch, Plan};
 use crate::report::{Case, Findings, ProbeReport};
+use crate::run::case::Prepared;
+use crate::run::error::{BatchError, error_chain};
+use crate::run::pipelines::BoundShader;
+use crate::run::record_table::RecordTable;
+use crate::run::{Shared, capture, forms, note_made_up, prepare, refused, unsupported};
 use crate::trial::TrialReport;
-
-use super::case::Prepared;
-use super::pipelines::BoundShader;
-use super::reference::RecordTable;
-use super::{
-    BatchError, Shared, capture, error_chain, forms, note_made_up, prepare, refused, unsupported,
-};
 
 /// A position in a plan whose cases run one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -133,7 +131,7 @@ fn run_batches(
     for (index, batch) in plan.all_batches().iter().enumerate().skip(from.batch) {
         let first = if index == from.batch { from.case } else { 0 };
         let Batch { group, .. } = batch;
-        let place = Place { batch, index, first };
+        let place = BatchPlace { batch, index, first };
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
         } else {
@@ -162,13 +160,13 @@ fn run_batches(
 }
 
 /// A batch (a list of draws), its index in the plan, and the number of its first case to run.
-struct Place<'a> {
+struct BatchPlace<'a> {
     batch: &'a Batch<'a>,
     index: usize,
     first: usize,
 }
 
-impl Place<'_> {
+impl BatchPlace<'_> {
     const fn begin(&self, case: usize) -> Event {
         Event::Begin(Position { batch: self.index, case })
     }
@@ -176,7 +174,7 @@ impl Place<'_> {
 
 fn run_batch(
     gpu: &mut Gpu,
-    place: &Place<'_>,
+    place: &BatchPlace<'_>,
     shared: &mut Shared,
     report: &mut ProbeReport,
     tell: SendEvent<'_>,
@@ -192,7 +190,7 @@ fn run_batch(
 
 fn run_cases(
     gpu: &mut Gpu,
-    place: &Place<'_>,
+    place: &BatchPlace<'_>,
     contents: &BoundContents,
     shared: &mut Shared,
     report: &mut ProbeReport,
@@ -221,7 +219,7 @@ fn run_cases(
 
 fn run_case(
     gpu: &mut Gpu,
-    place: &Place<'_>,
+    place: &BatchPlace<'_>,
     shader: &BoundShader<'_>,
     table: &RecordTable,
     shared: &mut Shared,

@@ -1,10 +1,10 @@
 //! A case: the memory that it captures to, and the verdict after the capture.
 
-use vkxfb::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
-use vkxfb::counts::BoundBuffer;
-use vkxfb::lower::Backend;
 use vkxfb::runtime::Draw;
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
+use vkxfb_rewriter::counts::BoundBuffer;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use crate::diagnose::{
     CapturedBuffer, Expectation, Mismatch, diagnose, missing_step, trace, verdict_of_streams,
@@ -12,11 +12,10 @@ use crate::diagnose::{
 use crate::gpu::{CaptureResult, CaptureTarget, Gpu};
 use crate::plan::CaseGroup;
 use crate::report::ProbeReport;
+use crate::run::error::BatchError;
+use crate::run::record_table::{Expected, RecordTable};
 use crate::sentinel;
-use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
-
-use super::BatchError;
-use super::reference::{Expected, RecordTable};
+use crate::shaders::{FIRST_INSTANCE, FIRST_VERTEX};
 
 /// The size in bytes of each guard region, before and after a bound range.
 pub(super) const GUARD: u64 = 256;

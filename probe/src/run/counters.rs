@@ -3,22 +3,21 @@
 //! without counters, for one to four buffers. Most programs use counters for all buffers or for none, so drivers may
 //! have undetected faults with other combinations.
 
-use vkxfb::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
-use vkxfb::lower::{Backend, LowerError, Lowered, Shader, compute, native};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, MemoryLocation, Pipeline,
     PipelineDesc, Recorder,
 };
-use vkxfb::spirv::words_from_bytes;
-use vkxfb::topology::PrimitiveTopology;
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, MAX_XFB_BUFFERS, Selector};
+use vkxfb_rewriter::lower::{Backend, LowerError, Lowered, Shader, compute, native};
+use vkxfb_rewriter::spirv::words_from_bytes;
+use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
+use crate::run::error::BatchError;
 use crate::subject::SubjectError;
 use crate::trial::{Trial, TrialReport, TrialResult};
-
-use super::BatchError;
 
 const TOPOLOGY: PrimitiveTopology = PrimitiveTopology::TriangleList;
 /// The number of vertices of the draw: two triangles, and a vertex that belongs to no triangle.

@@ -1,13 +1,12 @@
 //! Describes the device for a report.
 
-use vkxfb::internal::version_string;
-use vkxfb::lower::Backend;
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb::runtime::version_string;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use crate::gpu::Gpu;
 use crate::report::{BackendSupport, DeviceInfo};
-
-use super::has_topology;
+use crate::run::supported::has_topology;
 
 /// Describes the device under test.
 pub fn device_info(gpu: &Gpu) -> DeviceInfo {

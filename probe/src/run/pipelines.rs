@@ -4,16 +4,15 @@
 
 use std::rc::Rc;
 
-use vkxfb::lower::{Backend, Lowered};
 use vkxfb::runtime::{Pipeline, PipelineDesc};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::lower::{Backend, Lowered};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::gpu::{BoundContents, CaptureRequest, CaptureResult, Gpu, GpuError, VertexData};
 use crate::plan::CaseGroup;
+use crate::run::case::Prepared;
+use crate::run::error::BatchError;
 use crate::shaders::PATCH_CONTROL_POINTS;
-
-use super::BatchError;
-use super::case::Prepared;
 
 /// A shader that was lowered for a backend, with the descriptor sets that it reads.
 pub(super) struct BoundShader<'a> {

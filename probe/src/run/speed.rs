@@ -4,20 +4,20 @@
 use std::time::Duration;
 
 use ash::vk;
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, MemoryLocation, Pipeline,
     Recorder,
 };
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::{CaseGroup, Plan};
+use crate::run::error::BatchError;
+use crate::run::pipelines::PipelineCache;
 use crate::shaders::ProbeShader;
 use crate::subject::Subject;
 use crate::trial::{Rate, Trial, TrialReport, TrialResult};
-
-use super::{BatchError, PipelineCache};
 
 /// The name of a shader of the probe that reads no vertex buffer.
 const SHADER: &str = "identify";

@@ -1,14 +1,14 @@
 //! Finds the cases that a device or backend does not support. They are left out, and the report
 //! says why.
 
-use vkxfb::lower::Backend;
 use vkxfb::runtime::CaptureNeeds;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::VertexFormat;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::VertexFormat;
 
 use crate::gpu::Gpu;
 use crate::plan::CaseGroup;
-use crate::report::CapturedStage;
+use crate::row::CapturedStage;
 use crate::subject::SubjectGeometry;
 
 /// Whether the device can capture draws of a topology on a backend.
@@ -104,5 +104,5 @@ fn unsupported_geometry(
 pub(super) fn refused(group: &CaseGroup<'_>, vertex_count: u32) -> Option<&'static str> {
     let is_fan = group.topology == PrimitiveTopology::TriangleFan;
     let fan_vertices = if is_fan { vertex_count } else { 0 };
-    group.backend.refuses(&CaptureNeeds { fan_vertices, ..CaptureNeeds::default() })
+    CaptureNeeds { fan_vertices, ..CaptureNeeds::default() }.refused_by(group.backend)
 }

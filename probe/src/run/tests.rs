@@ -1,11 +1,11 @@
 //! Tests on any device that is available; on lavapipe in CI. A test is skipped, with a message, if there is none.
 
 use spirv::ExecutionMode;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
-use super::*;
-use crate::diagnose::Slot;
-use crate::gpu::OpenOptions;
+use crate::diagnose::{Fault, Mismatch, Slot};
+use crate::gpu::{GpuError, OpenOptions};
+use crate::run::*;
 use crate::shaders::ProbeGeometry;
 use crate::subject::Subject;
 

@@ -3,9 +3,9 @@
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
 use crate::report::ProbeReport;
+use crate::run::error::{BatchError, error_chain};
+use crate::run::{counters, speed};
 use crate::trial::{Trial, TrialReport, TrialResult};
-
-use super::{BatchError, counters, error_chain, speed};
 
 /// Runs the trials (tests of properties that devices do not report) that are not in the report yet, and calls `observe`
 /// before each. Returns `false` if a trial lost the device; then the remaining trials do not run.

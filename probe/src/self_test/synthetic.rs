@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use vkxfb::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
-use vkxfb::internal::lower::GeometryInput;
-use vkxfb::internal::spirv::Id;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb::vertex_input::NumericClass;
+use vkxfb_rewriter::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
+use vkxfb_rewriter::lower::GeometryInput;
+use vkxfb_rewriter::spirv::Id;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vertex_input::NumericClass;
 
 use crate::diagnose::{CapturedBuffer, Expectation, Patch, Sequence, VertexRef};
 use crate::emission::Emission;

@@ -13,15 +13,15 @@ pub use self::patches::PATCH_CONTROL_POINTS;
 use std::collections::BTreeMap;
 
 use spirv::{ExecutionMode, Op};
-use vkxfb::capture::MAX_XFB_BUFFERS;
-use vkxfb::internal::lower::GeometryInput;
-use vkxfb::spirv::specialization::SpecializationConstant;
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
+use vkxfb_rewriter::lower::GeometryInput;
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{ProbeShader, mix32, put, tag};
 use crate::diagnose::Patch;
 use crate::emission::Emission;
-use crate::subject::{FIRST_INSTANCE, FIRST_VERTEX};
+use crate::shaders::{FIRST_INSTANCE, FIRST_VERTEX};
 
 /// The number of words in the header of a SPIR-V module.
 const HEADER: usize = 5;
@@ -377,7 +377,7 @@ impl EmittedStrips {
 mod tests {
     use super::*;
     use crate::subject::Subject;
-    use vkxfb::topology::PrimitiveTopology as T;
+    use vkxfb_rewriter::topology::PrimitiveTopology as T;
 
     /// The modules declare the primitives that the names of the shaders mention. Lowering finds the number of
     /// primitives that a shader emits if the shader always emits one strip, and no number if it emits two. For shaders

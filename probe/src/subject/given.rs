@@ -3,8 +3,8 @@
 use spirv::ExecutionModel;
 #[cfg(test)]
 use spirv::{ExecutionMode, Op};
-use vkxfb::lower::Shader;
-use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
 
 /// An owned copy of a [`Shader`], except for its capture list.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 
 use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::{Id, Module, Section};
-use vkxfb::spirv::ParseError;
+use vkxfb_rewriter::spirv::ParseError;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::{Id, Module, Section};
 
 /// Whether a module has the capability `GeometryPointSize` or `TessellationPointSize`. A geometry
 /// or tessellation shader that writes `PointSize` must have one of them, and the capability needs

@@ -1,4 +1,4 @@
-use vkxfb::topology::PrimitiveTopology;
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use super::*;
 use crate::diagnose::Verdict;

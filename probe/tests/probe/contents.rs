@@ -1,10 +1,10 @@
 //! Tests the contents of descriptors and push constants: they have the size of the blocks, and each
 //! made-up number has its type.
 
-use vkxfb::lower::Shader;
 use vkxfb_probe::contents::{
     BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing,
 };
+use vkxfb_rewriter::lower::Shader;
 
 use crate::common;
 
@@ -176,7 +176,7 @@ fn instruction(op: spirv::Op, operands: &[u32]) -> Vec<u32> {
 /// of the tests does not know descriptor heaps.
 fn heap() -> Vec<u32> {
     use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
-    let text = |text: &str| vkxfb::internal::spirv::string_words(text);
+    let text = |text: &str| vkxfb_rewriter::spirv::string_words(text);
     let entry = [&[0, 1], &text("main")[..], &[2, 3]].concat();
     let extension = text("SPV_EXT_descriptor_heap");
     let (uniform, output) = (StorageClass::Uniform as u32, StorageClass::Output as u32);
@@ -247,18 +247,18 @@ fn a_descriptor_heap_is_refused_by_name() {
 #[test]
 fn a_descriptor_heap_is_lowered() {
     use spirv::Op;
-    use vkxfb::capture::{CaptureEntry, CaptureList, Selector};
-    use vkxfb::lower::{compute, vertex};
+    use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, Selector};
+    use vkxfb_rewriter::lower::{compute, vertex};
     let words = heap();
     let selector = Selector::Location { location: 0, component: 0, components: 4 };
     let captures = vec![CaptureEntry::new(selector, 0, 0)];
     let list = CaptureList::default().captures(captures).strides([Some(16), None, None, None]);
     let shader = Shader::new(&words).captures(&list);
-    let vertex_input = vkxfb::vertex_input::VertexInput::default();
+    let vertex_input = vkxfb_rewriter::vertex_input::VertexInput::default();
     let options = compute::Options::new(&vertex_input);
     for lowered in [compute::lower(&shader, &options).unwrap(), vertex::lower(&shader).unwrap()] {
-        let module = vkxfb::internal::spirv::Module::parse(&lowered.words).unwrap();
-        use vkxfb::internal::spirv::{Section, result_of};
+        let module = vkxfb_rewriter::spirv::Module::parse(&lowered.words).unwrap();
+        use vkxfb_rewriter::spirv::{Section, result_of};
         let declared = |op| module.section(Section::Declarations).find(|i| i.is(op));
         for kept in [Op::TypeBufferEXT, Op::ConstantSizeOfEXT, Op::UntypedVariableKHR] {
             assert!(declared(kept).is_some(), "{kept:?}");
@@ -278,7 +278,7 @@ fn a_descriptor_heap_is_lowered() {
                 _ => &[],
             };
             assert!(
-                parameters.iter().all(|id| is_defined(vkxfb::internal::spirv::Id(*id))),
+                parameters.iter().all(|id| is_defined(vkxfb_rewriter::spirv::Id(*id))),
                 "{:?}",
                 i.op()
             );

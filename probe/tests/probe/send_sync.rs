@@ -7,6 +7,7 @@ use std::path::Path;
 mod thread_safety;
 
 send_and_sync! {
+    vkxfb_probe::bug { BugReport<'static>, Failing, FailingShader }
     vkxfb_probe::compare {
         CaseKey, Change, Comparison, FactChange, GoneRow, ReadError, Recorded, RecordedDevice,
     }
@@ -27,7 +28,7 @@ send_and_sync! {
     vkxfb_probe::plan { Batch<'static>, BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
     vkxfb_probe::report {
-        BackendSupport, BugReport<'static>, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failing, FailingShader, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
+        BackendSupport, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
         Results, Row, Trace,
     }
     vkxfb_probe::run { Event, Loss, Position, Progress<'static> }

@@ -5,13 +5,13 @@ mod device;
 
 use ash::vk::ShaderStageFlags as Stage;
 use spirv::ExecutionModel;
-use vkxfb::capture::{CaptureEntry, CaptureError, CaptureList, Layout, Selector};
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::lower::native::{self, Emitted};
-use vkxfb::lower::strip::strip_xfb;
-use vkxfb::lower::{LowerError, Shader, compute, vertex};
-use vkxfb::vertex_input::VertexInput;
+use vkxfb_rewriter::capture::{CaptureEntry, CaptureError, CaptureList, Layout, Selector};
+use vkxfb_rewriter::lower::native::{self, Emitted};
+use vkxfb_rewriter::lower::strip::strip_xfb;
+use vkxfb_rewriter::lower::{LowerError, Shader, compute, vertex};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::vertex_input::VertexInput;
 use vkxfb_translators::split_blocks::{self, split_blocks};
 
 use device::{BEFORE, Device, Scene};

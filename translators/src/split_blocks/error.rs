@@ -2,9 +2,9 @@
 
 use spirv::ExecutionModel;
 
-use vkxfb::capture::CaptureError;
-use vkxfb::spirv::specialization::SpecializationError;
-use vkxfb::spirv::{EntryPointError, Id, ParseError};
+use vkxfb_rewriter::capture::CaptureError;
+use vkxfb_rewriter::spirv::specialization::SpecializationError;
+use vkxfb_rewriter::spirv::{EntryPointError, Id, ParseError};
 
 use super::MAX_VARIABLES;
 

@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 use spirv::Op;
 
 use super::{Node, SplitError, SplitOutput};
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::emit::{Builder, Code};
-use vkxfb::internal::spirv::entry_point::{remove_annotations, remove_debug_info};
-use vkxfb::internal::spirv::{Id, Instruction, Module, Section, read_string, visit_ids};
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::emit::{Builder, Code};
+use vkxfb_rewriter::spirv::entry_point::{remove_annotations, remove_debug_info};
+use vkxfb_rewriter::spirv::{Id, Instruction, Module, Section, read_string, visit_ids};
 
 /// Replaces all references to the outputs that are split, and removes these outputs.
 pub(super) fn rewrite(

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use vkxfb::capture::MAX_XFB_STRIDE;
-use vkxfb::lower::LowerError;
+use vkxfb_rewriter::capture::MAX_XFB_STRIDE;
+use vkxfb_rewriter::lower::LowerError;
 
 use crate::slots::VaryingSlot;
 

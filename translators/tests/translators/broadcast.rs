@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use ash::vk;
-use vkxfb::internal::spirv::Module;
+use vkxfb_rewriter::spirv::Module;
 use vkxfb_translators::broadcast::{Broadcast, BroadcastError, BroadcastOptions, broadcast_color};
 
 use crate::common;

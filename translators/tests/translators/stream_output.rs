@@ -1,12 +1,12 @@
 //! Tests Gallium's stream outputs: registers, merging, an example of a translator, and errors.
 
 use spirv::ExecutionModel;
-use vkxfb::capture::{CaptureList, Layout};
-use vkxfb::internal::spirv::Module;
-use vkxfb::internal::spirv::declarations::Declarations;
-use vkxfb::internal::spirv::entry_point::find_entry_point;
-use vkxfb::lower::native::{self, Emitted};
-use vkxfb::lower::{LowerError, Shader, vertex};
+use vkxfb_rewriter::capture::{CaptureList, Layout};
+use vkxfb_rewriter::lower::native::{self, Emitted};
+use vkxfb_rewriter::lower::{LowerError, Shader, vertex};
+use vkxfb_rewriter::spirv::Module;
+use vkxfb_rewriter::spirv::declarations::Declarations;
+use vkxfb_rewriter::spirv::entry_point::find_entry_point;
 use vkxfb_translators::slots::VaryingSlot;
 use vkxfb_translators::split_blocks::{self, split_blocks};
 use vkxfb_translators::stream_output::{

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use vkxfb::vertex_input::{UnknownFormat, VertexFormat};
+use vkxfb_rewriter::vertex_input::{UnknownFormat, VertexFormat};
 
 use super::inputs::Input;
 use crate::capture::mesh::{Values, canonical};

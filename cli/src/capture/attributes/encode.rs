@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use half::f16;
-use vkxfb::vertex_input::{NumericFormat, VertexFormat};
+use vkxfb_rewriter::vertex_input::{NumericFormat, VertexFormat};
 
 use crate::capture::mesh::Values;
 

@@ -2,13 +2,13 @@
 
 use anyhow::Result;
 use spirv::StorageClass;
-use vkxfb::internal::capture::interface_variables;
-use vkxfb::internal::reflect::{AttributeUse, vertex_reads};
-use vkxfb::internal::spirv::Id;
-use vkxfb::internal::spirv::declarations::{Declarations, Type};
-use vkxfb::internal::spirv::entry_point::find_vertex_shader;
-use vkxfb::internal::spirv::static_use::StaticUse;
-use vkxfb::lower::Shader;
+use vkxfb_rewriter::capture::interface_variables;
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::lower::reflect::{AttributeUse, vertex_reads};
+use vkxfb_rewriter::spirv::Id;
+use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
+use vkxfb_rewriter::spirv::entry_point::find_vertex_shader;
+use vkxfb_rewriter::spirv::static_use::StaticUse;
 
 /// An input that the shader declares for a vertex attribute, whether or not the shader uses it. A variable with several
 /// attributes, such as a matrix, has an input for each.

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use vkxfb::spirv::NumericClass;
+use vkxfb_rewriter::spirv::NumericClass;
 
 use super::{Compared, in_order};
 use crate::capture::device::Taken;
@@ -270,8 +270,8 @@ impl<'a> Vertices<'a> {
 
 #[cfg(test)]
 mod tests {
-    use vkxfb::capture::{CapturedOutput, Layout};
-    use vkxfb::internal::spirv::Id;
+    use vkxfb_rewriter::capture::{CapturedOutput, Layout};
+    use vkxfb_rewriter::spirv::Id;
 
     use super::*;
     use crate::capture::records::columns;

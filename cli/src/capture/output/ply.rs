@@ -8,7 +8,7 @@ use ply_rs_bw::ply::{
     ScalarType,
 };
 use ply_rs_bw::writer::Writer;
-use vkxfb::spirv::NumericClass;
+use vkxfb_rewriter::spirv::NumericClass;
 
 use super::Shown;
 use super::vertices::Vertices;

@@ -49,20 +49,20 @@ impl<'a> Vertices<'a> {
             );
         }
         if axes == Axes::Clip {
-            crate::remark(format_args!(
+            crate::print::remark(format_args!(
                 "{} is projected (its w is not 1), so the mesh is as seen: x/w, -y/w, -z/w; CSV and JSON have it as it \
                  was captured, and an output named worldPos would have the shape itself",
                 column.name
             ));
         } else if in_picture != axes && count > 0 {
-            crate::remark(format_args!(
+            crate::print::remark(format_args!(
                 "{} is in the mesh as it was captured: its w is 1, and its depths are from 0 to 1, so that it may be \
                  the shape itself or an orthographic projection, which points y downwards and z away from the viewer",
                 column.name
             ));
         }
         if left_out > 0 {
-            crate::remark(format_args!(
+            crate::print::remark(format_args!(
                 "{left_out} of {primitives} primitives reach behind the viewer (w is 0 or less, or no number), and are \
                  not in the mesh"
             ));

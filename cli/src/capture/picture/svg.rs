@@ -1,7 +1,7 @@
 //! Draws the edges of primitives as SVG.
 
-use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::picture::{Drawing, wireframe};
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use super::view::View;
 use crate::capture::output::Shown;

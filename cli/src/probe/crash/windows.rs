@@ -39,12 +39,12 @@ pub(in crate::probe) fn guard() -> Option<u8> {
         eprintln!("{}", super::MESSAGE);
         // If no second child process can be started, this process does not probe in its place: the driver that crashed
         // the child would crash this process, too.
-        code =
-            run(job.as_ref(), &["--isolate", "--restarted"]).unwrap_or(crate::COULD_NOT_RUN.into());
+        code = run(job.as_ref(), &["--isolate", "--restarted"])
+            .unwrap_or(crate::status::COULD_NOT_RUN.into());
     }
     // A code that does not fit into 8 bits is not an exit status of this program. It means that the child could not do
     // its work.
-    Some(u8::try_from(code).unwrap_or(crate::COULD_NOT_RUN))
+    Some(u8::try_from(code).unwrap_or(crate::status::COULD_NOT_RUN))
 }
 
 /// Runs this program again, with more arguments, and returns its exit code.

@@ -11,12 +11,13 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::internal::TryPush;
+use vkxfb::runtime::host_memory::TryPush;
 use vkxfb::runtime::{QueryKind, QueryPool, ResultTarget, RuntimeError};
 
-use super::collect::Active;
-use super::passes::{ENDS, Pass};
-use super::{Captures, Forward, Hoisted, QueryCapture, SharedCapture, lock};
+use crate::emulation::captures::collect::Active;
+use crate::emulation::captures::passes::Pass;
+use crate::emulation::captures::{Captures, Forward, Hoisted, QueryCapture, SharedCapture, lock};
+use crate::emulation::losses::ENDS;
 use crate::emulation::queries::{EndedQueries, Queries};
 
 /// An active query that the layer emulates.

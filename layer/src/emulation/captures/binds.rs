@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::{Arc, Once};
 
-use vkxfb::internal::BufferSet;
+use vkxfb::runtime::BufferSet;
 use vkxfb::runtime::{CaptureBuffer, IndexType, Limits, vulkan};
 
 use super::Captures;

@@ -5,16 +5,18 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError};
 
 use ash::vk;
-use vkxfb::internal::{DescriptorPlace, TryPush};
+use vkxfb::runtime::descriptor_heaps::DescriptorPlace;
+use vkxfb::runtime::host_memory::TryPush;
 use vkxfb::runtime::{
     Buffer, BufferDesc, ByteCountDraw, CaptureDesc, ConditionalRendering, CounterBuffer,
     DrawCommands, IndexBuffer, MemoryLocation, Recorder, RuntimeError, VertexBuffer,
 };
-use vkxfb::topology::PrimitiveTopology;
-use vkxfb::vertex_input::VertexFormat;
+use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::vertex_input::VertexFormat;
 
-use super::passes::Pass;
-use super::{Captures, Forward, Hoisted, ReadFrom, SharedCapture, lock};
+use crate::emulation::captures::passes::Pass;
+use crate::emulation::captures::{Captures, Forward, Hoisted, ReadFrom, SharedCapture, lock};
+use crate::emulation::losses::{A_BYTE_COUNT, A_CAPTURE};
 use crate::emulation::pipelines::{Pipeline, PipelineError};
 use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, ChangedState};
 
@@ -22,12 +24,6 @@ use crate::emulation::state::{BUFFERS, BoundIndexBuffer, BoundVertexBuffer, Chan
 /// bytes of the arguments of one draw.
 const COMMANDS: u64 = 4096;
 const COMMAND: u64 = size_of::<vk::DrawIndirectCommand>() as u64;
-
-/// What the log calls a capture that is lost.
-pub(super) const A_CAPTURE: &str = "a capture";
-
-/// What the log calls a draw whose arguments cannot be computed.
-pub(super) const A_BYTE_COUNT: &str = "a vkCmdDrawIndirectByteCountEXT";
 
 /// The capture that is being collected. It consists of the draws between
 /// `vkCmdBeginTransformFeedbackEXT` and `vkCmdEndTransformFeedbackEXT`, or of draws without

@@ -4,19 +4,16 @@
 use std::sync::{Arc, Once};
 
 use ash::vk;
-use vkxfb::internal::{DescriptorState, TryPush};
+use vkxfb::runtime::descriptor_heaps::DescriptorState;
+use vkxfb::runtime::host_memory::TryPush;
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
-use super::collect::{A_BYTE_COUNT, A_CAPTURE};
-use super::{Captures, Executed, Hoisted, ReadFrom, lock};
+use crate::emulation::captures::{Captures, Executed, Hoisted, ReadFrom, lock};
 use crate::emulation::descriptor_buffers;
-use crate::emulation::losses::Drawn;
+use crate::emulation::losses::{A_BYTE_COUNT, A_CAPTURE, Drawn, ENDS};
 use crate::emulation::pipelines::PipelineError;
 use crate::emulation::state::Left;
 use crate::translate::{Barrier, CaptureBarriers, Kind, RenderPass, Subpass, Views};
-
-/// What the log calls ends of queries that are lost.
-pub(super) const ENDS: &str = "the end of a query";
 
 /// A render pass instance that is being recorded.
 #[derive(Default)]

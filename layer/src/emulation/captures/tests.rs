@@ -1,6 +1,6 @@
 use std::ffi::c_void;
 
-use vkxfb::internal::{HeapInterface, StageChain};
+use vkxfb::runtime::descriptor_heaps::{HeapInterface, StageChain};
 
 use super::*;
 

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::ffi::c_void;
 
 use spirv::{Decoration, Op};
-use vkxfb::internal::{CopyAddress, HeapInterface, MovedData, StageChain};
+use vkxfb::runtime::descriptor_heaps::{CopyAddress, HeapInterface, MovedData, StageChain};
 
-use super::{Index, Mapping, MappingError, Mappings, Source};
+use super::{Index, Mapping, MappingError, MappingSource, Mappings};
 use crate::registry::vk;
 
 /// A binding that a shader uses.
@@ -54,23 +54,24 @@ impl Used {
     /// them.
     fn visit_reads(&mut self, mut visit: impl FnMut(Read, &mut u32)) {
         match &mut self.mapping.source {
-            Source::Descriptor { resource, sampler, embedded, is_index_combined } => {
+            MappingSource::Descriptor { index, resource, sampler, embedded, is_index_combined } => {
                 // Without a combined image sampler the sampler's lookup may be anything.
                 let has_sampler =
                     self.has_combined_samplers && embedded.is_none() && !*is_index_combined;
+                let read = match index {
+                    Index::Constant => return,
+                    Index::Push => Read::INDEX,
+                    Index::Indirect | Index::IndirectArray => Read::POINTER,
+                };
                 let sampler = has_sampler.then_some(sampler);
                 for lookup in std::iter::once(resource).chain(sampler) {
-                    match &mut lookup.index {
-                        Index::Constant => {}
-                        Index::Push { offset } => visit(Read::INDEX, offset),
-                        Index::Indirect { push_offset, .. } => visit(Read::POINTER, push_offset),
-                    }
+                    visit(read, &mut lookup.push_offset);
                 }
             }
-            Source::HeapData { push_offset, .. } => visit(Read::HEAP_OFFSET, push_offset),
-            Source::PushAddress { offset } => visit(Read::ADDRESS, offset),
-            Source::IndirectAddress { push_offset, .. } => visit(Read::POINTER, push_offset),
-            Source::PushData { .. } | Source::Other(_) => {}
+            MappingSource::HeapData { push_offset, .. } => visit(Read::HEAP_OFFSET, push_offset),
+            MappingSource::PushAddress { offset } => visit(Read::ADDRESS, offset),
+            MappingSource::IndirectAddress { push_offset, .. } => visit(Read::POINTER, push_offset),
+            MappingSource::PushData { .. } | MappingSource::Other(_) => {}
         }
     }
 
@@ -78,17 +79,17 @@ impl Used {
     /// address that is at `base` in push data.
     fn make_indirect(&mut self, base: u32) {
         match &mut self.mapping.source {
-            Source::Descriptor { resource, sampler, .. } => {
+            MappingSource::Descriptor { index: index @ Index::Push, resource, sampler, .. } => {
+                *index = Index::Indirect;
                 for lookup in [resource, sampler] {
-                    if let Index::Push { offset: address_offset } = lookup.index {
-                        lookup.index =
-                            Index::Indirect { push_offset: base, address_offset, is_array: false };
-                    }
+                    lookup.address_offset = lookup.push_offset;
+                    lookup.push_offset = base;
                 }
             }
-            Source::PushAddress { offset } => {
+            MappingSource::PushAddress { offset } => {
                 let address_offset = *offset;
-                self.mapping.source = Source::IndirectAddress { push_offset: base, address_offset };
+                self.mapping.source =
+                    MappingSource::IndirectAddress { push_offset: base, address_offset };
             }
             _ => {}
         }
@@ -182,7 +183,7 @@ pub(in crate::emulation) fn interface(
         }
     }
     if let Some(other) = used.iter().find_map(|used| match used.mapping.source {
-        Source::Other(other) => Some(other),
+        MappingSource::Other(other) => Some(other),
         _ => None,
     }) {
         return Err(MappingError::Source(other));
@@ -223,7 +224,7 @@ impl Placed {
             of.insert(0);
         }
         for used in used {
-            if let Source::PushData { offset } = used.mapping.source {
+            if let MappingSource::PushData { offset } = used.mapping.source {
                 of.insert(offset);
             }
             used.visit_reads(|read, offset| {
@@ -267,10 +268,10 @@ impl Placed {
     /// Changes all mappings so that they read what they read before.
     fn move_all(&self, used: &mut [Used]) {
         for used in used {
-            if let Source::PushData { offset } = used.mapping.source
+            if let MappingSource::PushData { offset } = used.mapping.source
                 && let Some(address) = self.addresses.iter().find(|address| address.of == offset)
             {
-                used.mapping.source = Source::PushAddress { offset: address.to };
+                used.mapping.source = MappingSource::PushAddress { offset: address.to };
                 continue;
             }
             used.visit_reads(|read, offset| {

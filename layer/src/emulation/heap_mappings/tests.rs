@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use vkxfb::internal::{CopyAddress, HeapInterface, MovedData};
+use vkxfb::runtime::descriptor_heaps::{CopyAddress, HeapInterface, MovedData};
 
 use super::*;
 
@@ -16,41 +16,51 @@ fn sampler() -> Arc<Sampler> {
     unsafe { Sampler::copied(&raw const info) }.unwrap()
 }
 
-fn lookup(index: Index) -> Lookup {
-    Lookup { heap_offset: 64, index, index_stride: 32, array_stride: 16 }
+/// A lookup with those members that a source with this index has.
+fn lookup(index: Index, push_offset: u32, address_offset: u32) -> Lookup {
+    let (heap_offset, index_stride, array_stride) = (64, 32, 16);
+    match index {
+        Index::Constant => Lookup { heap_offset, array_stride, ..Lookup::default() },
+        Index::Push => {
+            Lookup { heap_offset, push_offset, index_stride, array_stride, address_offset: 0 }
+        }
+        Index::Indirect => {
+            Lookup { heap_offset, push_offset, address_offset, index_stride, array_stride }
+        }
+        Index::IndirectArray => {
+            Lookup { heap_offset, push_offset, address_offset, index_stride, array_stride: 0 }
+        }
+    }
 }
 
 /// Sources that read push data at any place.
-fn any_source() -> impl Strategy<Value = Source> {
+fn any_source() -> impl Strategy<Value = MappingSource> {
     let narrow = (0..PUSH_DATA / 4).prop_map(|dword| 4 * dword);
     let wide = (0..PUSH_DATA / 8).prop_map(|qword| 8 * qword);
-    let descriptor = |resource, sampler, is_index_combined| Source::Descriptor {
-        resource: lookup(resource),
-        sampler: lookup(sampler),
-        embedded: None,
-        is_index_combined,
+    let descriptor = |index, [resource, sampler]: [u32; 2], address, is_index_combined| {
+        let lookup = |push_offset| lookup(index, push_offset, address);
+        let (resource, sampler) = (lookup(resource), lookup(sampler));
+        MappingSource::Descriptor { index, resource, sampler, embedded: None, is_index_combined }
     };
     prop_oneof![
-        Just(descriptor(Index::Constant, Index::Constant, false)),
-        (narrow.clone(), narrow.clone(), any::<bool>()).prop_map(
-            move |(offset, other, combined)| {
-                descriptor(Index::Push { offset }, Index::Push { offset: other }, combined)
+        Just(descriptor(Index::Constant, [0; 2], 0, false)),
+        ([narrow.clone(), narrow.clone()], any::<bool>())
+            .prop_map(move |(offsets, combined)| descriptor(Index::Push, offsets, 0, combined)),
+        ([wide.clone(), wide.clone()], 0..8_u32, any::<bool>()).prop_map(
+            move |(offsets, dword, is_array)| {
+                let index = if is_array { Index::IndirectArray } else { Index::Indirect };
+                descriptor(index, offsets, 4 * dword, false)
             }
         ),
-        (wide.clone(), wide.clone(), 0..8_u32, any::<bool>()).prop_map(
-            move |(push_offset, other, dword, is_array)| {
-                let index = |push_offset| Index::Indirect {
-                    push_offset,
-                    address_offset: 4 * dword,
-                    is_array,
-                };
-                descriptor(index(push_offset), index(other), false)
-            }
-        ),
-        narrow.clone().prop_map(|push_offset| Source::HeapData { heap_offset: 256, push_offset }),
-        narrow.prop_map(|offset| Source::PushData { offset }),
-        wide.clone().prop_map(|offset| Source::PushAddress { offset }),
-        wide.prop_map(|push_offset| Source::IndirectAddress { push_offset, address_offset: 24 }),
+        narrow
+            .clone()
+            .prop_map(|push_offset| MappingSource::HeapData { heap_offset: 256, push_offset }),
+        narrow.prop_map(|offset| MappingSource::PushData { offset }),
+        wide.clone().prop_map(|offset| MappingSource::PushAddress { offset }),
+        wide.prop_map(|push_offset| MappingSource::IndirectAddress {
+            push_offset,
+            address_offset: 24
+        }),
     ]
 }
 
@@ -90,32 +100,35 @@ impl Machine<'_> {
         }
     }
 
-    fn index(&self, lookup: &Lookup) -> Found {
-        Found::Index(match lookup.index {
+    fn index(&self, index: Index, lookup: &Lookup) -> Found {
+        let Lookup { push_offset, address_offset, .. } = *lookup;
+        Found::Index(match index {
             Index::Constant => 0,
-            Index::Push { offset } => self.push(offset, 4),
-            Index::Indirect { push_offset, address_offset, .. } => {
+            Index::Push => self.push(push_offset, 4),
+            Index::Indirect | Index::IndirectArray => {
                 self.memory(self.push(push_offset, 8).wrapping_add(address_offset.into()), 4)
             }
         })
     }
 
-    fn find(&self, source: &Source) -> Vec<Found> {
+    fn find(&self, source: &MappingSource) -> Vec<Found> {
         match source {
-            Source::Descriptor { resource, sampler, is_index_combined, .. } => {
-                let sampler = (!is_index_combined).then(|| self.index(sampler));
-                std::iter::once(self.index(resource)).chain(sampler).collect()
+            MappingSource::Descriptor { index, resource, sampler, is_index_combined, .. } => {
+                let sampler = (!is_index_combined).then(|| self.index(*index, sampler));
+                std::iter::once(self.index(*index, resource)).chain(sampler).collect()
             }
-            Source::HeapData { push_offset, .. } => vec![Found::Index(self.push(*push_offset, 4))],
-            Source::PushData { offset } => {
+            MappingSource::HeapData { push_offset, .. } => {
+                vec![Found::Index(self.push(*push_offset, 4))]
+            }
+            MappingSource::PushData { offset } => {
                 vec![Found::Contents(self.pushed[*offset as usize..].to_vec())]
             }
-            Source::PushAddress { offset } => vec![self.buffer(self.push(*offset, 8))],
-            Source::IndirectAddress { push_offset, address_offset } => {
+            MappingSource::PushAddress { offset } => vec![self.buffer(self.push(*offset, 8))],
+            MappingSource::IndirectAddress { push_offset, address_offset } => {
                 let at = self.push(*push_offset, 8).wrapping_add((*address_offset).into());
                 vec![self.buffer(self.memory(at, 8))]
             }
-            Source::Other(_) => Vec::new(),
+            MappingSource::Other(_) => Vec::new(),
         }
     }
 
@@ -127,7 +140,7 @@ impl Machine<'_> {
     }
 }
 
-fn mappings(sources: Vec<Source>) -> Mappings {
+fn mappings(sources: Vec<MappingSource>) -> Mappings {
     let mapping = |(number, source)| Mapping {
         set: 3,
         first_binding: number,
@@ -204,10 +217,11 @@ proptest! {
 
 #[test]
 fn embedded_samplers_are_copied() {
-    let index = Index::Push { offset: 4 };
-    let embedded = Source::Descriptor {
-        resource: lookup(index),
-        sampler: lookup(index),
+    let index = Index::Push;
+    let embedded = MappingSource::Descriptor {
+        index,
+        resource: lookup(index, 4, 0),
+        sampler: lookup(index, 4, 0),
         embedded: Some(sampler()),
         is_index_combined: false,
     };
@@ -217,7 +231,7 @@ fn embedded_samplers_are_copied() {
     assert_eq!(interface.moved.len(), 1);
     // SAFETY: the structures live as long as the interface.
     let copied = unsafe { Mappings::of_chain(interface.mappings.as_ptr()) };
-    let Source::Descriptor { embedded: Some(copied), .. } = &copied.0[0].source else {
+    let MappingSource::Descriptor { embedded: Some(copied), .. } = &copied.0[0].source else {
         panic!("no embedded sampler")
     };
     assert_eq!((copied.info.max_lod, copied.info.compare_op), (0.5, vk::CompareOp::ALWAYS));
@@ -228,6 +242,6 @@ fn embedded_samplers_are_copied() {
 
 #[test]
 fn sources_of_other_pipelines_are_refused() {
-    let all = mappings(vec![Source::Other(9)]);
+    let all = mappings(vec![MappingSource::Other(9)]);
     assert_eq!(captured(&all).unwrap_err(), MappingError::Source(9));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Index, Lookup, Mapping, Mappings, Sampler, Source};
+use super::{Index, Lookup, Mapping, MappingSource, Mappings, Sampler};
 use crate::chain::copy::Chain;
 use crate::chain::{all_of, structures};
 use crate::registry::vk;
@@ -31,14 +31,14 @@ impl Mappings {
                 first_binding: words.next()?,
                 binding_count: words.next()?,
                 resource_mask: words.next()?,
-                source: Source::get(&mut words)?,
+                source: MappingSource::get(&mut words)?,
             });
         }
         Some(Self(mappings))
     }
 }
 
-impl Source {
+impl MappingSource {
     const DESCRIPTOR: u32 = 0;
     const HEAP_DATA: u32 = 1;
     const PUSH_DATA: u32 = 2;
@@ -48,8 +48,8 @@ impl Source {
 
     fn put(&self, words: &mut Vec<u32>) -> Option<()> {
         match *self {
-            Self::Descriptor { resource, sampler, ref embedded, is_index_combined } => {
-                words.extend([Self::DESCRIPTOR, is_index_combined.into()]);
+            Self::Descriptor { index, resource, sampler, ref embedded, is_index_combined } => {
+                words.extend([Self::DESCRIPTOR, index as u32, is_index_combined.into()]);
                 resource.put(words);
                 sampler.put(words);
                 words.push(embedded.is_some().into());
@@ -73,6 +73,7 @@ impl Source {
     fn get(words: &mut impl Iterator<Item = u32>) -> Option<Self> {
         Some(match words.next()? {
             Self::DESCRIPTOR => Self::Descriptor {
+                index: Index::get(words)?,
                 is_index_combined: words.next()? != 0,
                 resource: Lookup::get(words)?,
                 sampler: Lookup::get(words)?,
@@ -95,34 +96,29 @@ impl Source {
     }
 }
 
+impl Index {
+    const ALL: [Self; 4] = [Self::Constant, Self::Push, Self::Indirect, Self::IndirectArray];
+
+    fn get(words: &mut impl Iterator<Item = u32>) -> Option<Self> {
+        let word = words.next()?;
+        Self::ALL.into_iter().find(|index| *index as u32 == word)
+    }
+}
+
 impl Lookup {
     fn put(self, words: &mut Vec<u32>) {
-        let Self { heap_offset, index, index_stride, array_stride } = self;
-        words.extend([heap_offset, index_stride, array_stride]);
-        words.extend(match index {
-            Index::Constant => [0, 0, 0],
-            Index::Push { offset } => [1, offset, 0],
-            Index::Indirect { push_offset, address_offset, is_array: false } => {
-                [2, push_offset, address_offset]
-            }
-            Index::Indirect { push_offset, address_offset, is_array: true } => {
-                [3, push_offset, address_offset]
-            }
-        });
+        let Self { heap_offset, push_offset, address_offset, index_stride, array_stride } = self;
+        words.extend([heap_offset, push_offset, address_offset, index_stride, array_stride]);
     }
 
     fn get(words: &mut impl Iterator<Item = u32>) -> Option<Self> {
-        let (heap_offset, index_stride, array_stride) =
-            (words.next()?, words.next()?, words.next()?);
-        let index = match (words.next()?, words.next()?, words.next()?) {
-            (0, ..) => Index::Constant,
-            (1, offset, _) => Index::Push { offset },
-            (kind @ (2 | 3), push_offset, address_offset) => {
-                Index::Indirect { push_offset, address_offset, is_array: kind == 3 }
-            }
-            _ => return None,
-        };
-        Some(Self { heap_offset, index, index_stride, array_stride })
+        Some(Self {
+            heap_offset: words.next()?,
+            push_offset: words.next()?,
+            address_offset: words.next()?,
+            index_stride: words.next()?,
+            array_stride: words.next()?,
+        })
     }
 }
 

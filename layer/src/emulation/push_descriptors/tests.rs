@@ -36,11 +36,11 @@ fn buffer(number: u64) -> vk::DescriptorBufferInfo {
 
 /// Returns (binding, element, handle) of each pushed descriptor.
 fn found(pushed: &[Pushed]) -> Vec<(u32, u32, u64)> {
-    let handle = |value: &Value| match value {
-        Value::Buffer(info) => info.buffer.as_raw(),
-        Value::Image(info) => info.sampler.as_raw(),
-        Value::TexelBuffer(view) => view.as_raw(),
-        Value::AccelerationStructure(structure) => structure.as_raw(),
+    let handle = |value: &DescriptorValue| match value {
+        DescriptorValue::Buffer(info) => info.buffer.as_raw(),
+        DescriptorValue::Image(info) => info.sampler.as_raw(),
+        DescriptorValue::TexelBuffer(view) => view.as_raw(),
+        DescriptorValue::AccelerationStructure(structure) => structure.as_raw(),
     };
     pushed.iter().map(|p| (p.binding, p.element, handle(&p.value))).collect()
 }
@@ -162,7 +162,7 @@ fn templates_are_read_with_their_offsets_and_strides() {
 }
 
 fn storage(binding: u32, element: u32, number: u64) -> Pushed {
-    Pushed { binding, element, ty: STORAGE, value: Value::Buffer(buffer(number)) }
+    Pushed { binding, element, ty: STORAGE, value: DescriptorValue::Buffer(buffer(number)) }
 }
 
 #[test]
@@ -190,10 +190,11 @@ fn pushes_are_merged_by_binding_and_element() {
 #[test]
 fn descriptors_are_written_as_they_were_pushed() {
     let structure = |element, number| {
-        let value = Value::AccelerationStructure(vk::AccelerationStructureKHR::from_raw(number));
+        let value =
+            DescriptorValue::AccelerationStructure(vk::AccelerationStructureKHR::from_raw(number));
         Pushed { binding: 8, element, ty: STRUCTURE, value }
     };
-    let view = Value::TexelBuffer(vk::BufferView::from_raw(43));
+    let view = DescriptorValue::TexelBuffer(vk::BufferView::from_raw(43));
     let pushed = [
         storage(1, 0, 41),
         storage(1, 1, 42),

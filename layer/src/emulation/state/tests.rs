@@ -1,5 +1,5 @@
 use ash::vk::Handle;
-use vkxfb::internal::HeapRange;
+use vkxfb::runtime::descriptor_heaps::HeapRange;
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! The slots of the requests: their parts of the buffers that all requests share.
 
-use vkxfb::capture::MAX_XFB_BUFFERS;
 use vkxfb::runtime::{Buffer, Captured};
+use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 
 use super::{CaptureRequest, CaptureResult};
 use crate::gpu::GpuError;

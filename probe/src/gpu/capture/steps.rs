@@ -2,12 +2,12 @@
 //! command buffers of one or several submissions.
 
 use ash::vk;
-use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, Buffer, Capture, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Context,
     CounterBuffer, DrawIndexed, IndexBuffer, IndexType, Kernels, Recorder, RuntimeError,
     VertexBuffer,
 };
+use vkxfb_rewriter::lower::Backend;
 
 use super::Step;
 use super::slots::Placed;

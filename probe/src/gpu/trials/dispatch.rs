@@ -1,9 +1,9 @@
 //! Tests whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the arguments.
 
 use ash::vk;
-use vkxfb::internal::compute_pipeline;
-use vkxfb::lower::Backend;
 use vkxfb::runtime::Context;
+use vkxfb::runtime::compute_pipeline;
+use vkxfb_rewriter::lower::Backend;
 
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError};
@@ -23,7 +23,7 @@ struct Pushed {
 pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
 /// A dispatch, and the indices of its arguments and of its counts in the buffer of words.
-struct Place {
+struct DispatchPlace {
     groups: [u32; 3],
     /// The index of the first word of the `VkDispatchIndirectCommand`. `None` for the direct
     /// dispatch.
@@ -33,7 +33,7 @@ struct Place {
     counts: u32,
 }
 
-impl Place {
+impl DispatchPlace {
     fn expected(&self) -> usize {
         self.groups.iter().product::<u32>() as usize
     }
@@ -57,7 +57,7 @@ unsafe fn stores_to_dispatches(ctx: &Context, cmd: vk::CommandBuffer) {
 }
 
 pub(super) struct Dispatches {
-    places: Vec<Place>,
+    places: Vec<DispatchPlace>,
     words: usize,
 }
 
@@ -69,7 +69,7 @@ impl Dispatches {
             at += words;
             start
         };
-        let places = GROUPS.iter().enumerate().map(|(index, &groups)| Place {
+        let places = GROUPS.iter().enumerate().map(|(index, &groups)| DispatchPlace {
             groups,
             arguments: (index > 0).then(|| take(groups.len() as u32)),
             counts: take(groups.iter().product::<u32>() + 1),
@@ -138,11 +138,11 @@ impl Dispatches {
     /// Returns whether `words`, the result of [`run`](Self::run), shows that the dispatches worked, and a description
     /// for the report.
     pub(super) fn judge(&self, words: &[u32]) -> (bool, String) {
-        let counts = |place: &Place| {
+        let counts = |place: &DispatchPlace| {
             let start = place.counts as usize;
             words.get(start..=start + place.expected()).unwrap_or_default().to_vec()
         };
-        let is_right = |place: &Place| {
+        let is_right = |place: &DispatchPlace| {
             let counts = counts(place);
             let (outside, inside) = counts.split_last().unwrap_or((&0, &[]));
             *outside == 0 && inside.iter().all(|&count| count == 1)

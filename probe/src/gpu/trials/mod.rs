@@ -4,10 +4,10 @@ mod dispatch;
 mod stores;
 
 use ash::vk;
-use vkxfb::internal::vulkan_error;
-use vkxfb::lower::Backend;
+
 use vkxfb::runtime::{Buffer, ConsumerScope, Context, MemoryLocation, RuntimeError};
-use vkxfb::spirv::words_from_bytes;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::spirv::words_from_bytes;
 
 use self::dispatch::Dispatches;
 use self::stores::Stores;
@@ -143,17 +143,17 @@ impl Kit {
         unsafe {
             self.set_layout = device
                 .create_descriptor_set_layout(&info, None)
-                .map_err(vulkan_error("vkCreateDescriptorSetLayout"))?;
+                .map_err(RuntimeError::vulkan("vkCreateDescriptorSetLayout"))?;
             self.pool = device
                 .create_descriptor_pool(&pool, None)
-                .map_err(vulkan_error("vkCreateDescriptorPool"))?;
+                .map_err(RuntimeError::vulkan("vkCreateDescriptorPool"))?;
             let set_layouts = [self.set_layout];
             let allocate = vk::DescriptorSetAllocateInfo::default()
                 .descriptor_pool(self.pool)
                 .set_layouts(&set_layouts);
             self.set = device
                 .allocate_descriptor_sets(&allocate)
-                .map_err(vulkan_error("vkAllocateDescriptorSets"))?
+                .map_err(RuntimeError::vulkan("vkAllocateDescriptorSets"))?
                 .first()
                 .copied()
                 .unwrap_or_default();
@@ -172,7 +172,7 @@ impl Kit {
                 .push_constant_ranges(&ranges);
             self.layout = device
                 .create_pipeline_layout(&info, None)
-                .map_err(vulkan_error("vkCreatePipelineLayout"))?;
+                .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
         }
         Ok(())
     }

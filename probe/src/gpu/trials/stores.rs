@@ -5,10 +5,10 @@
 //! reported, because a shader's own stores and atomics happen again, too.
 
 use ash::vk;
-use vkxfb::internal::vulkan_error;
-use vkxfb::lower::Backend;
+
 use vkxfb::runtime::{MemoryLocation, RuntimeError};
-use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{Kit, end, module};
 use crate::gpu::{Gpu, GpuError, begin_render_pass};
@@ -53,7 +53,7 @@ pub(super) const PUSHED: u32 = size_of::<Pushed>() as u32;
 
 /// A draw. Its shader counts how often it runs for each vertex, in one word for each vertex. `counts` is the index of
 /// the first of these words.
-struct Place {
+struct StorePlace {
     topology: PrimitiveTopology,
     vertices: u32,
     indexed: bool,
@@ -67,7 +67,7 @@ const fn indexed_vertex(index: u32) -> u32 {
     index / 3 + index % 3
 }
 
-impl Place {
+impl StorePlace {
     /// Returns for each vertex the number of primitives that use it.
     fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0; self.vertices as usize];
@@ -86,7 +86,7 @@ impl Place {
 /// run.
 pub(super) struct Stores {
     topologies: Vec<PrimitiveTopology>,
-    places: Vec<Place>,
+    places: Vec<StorePlace>,
     words: usize,
 }
 
@@ -106,7 +106,13 @@ impl Stores {
             for fate in Fate::ALL {
                 for vertices in VERTICES {
                     for indexed in [false, true] {
-                        places.push(Place { topology, vertices, indexed, fate, counts: words });
+                        places.push(StorePlace {
+                            topology,
+                            vertices,
+                            indexed,
+                            fate,
+                            counts: words,
+                        });
                         words += vertices as usize;
                     }
                 }
@@ -128,7 +134,7 @@ impl Stores {
         let info = vk::ShaderModuleCreateInfo::default().code(&words);
         // SAFETY: the module is valid, and the device supports its capabilities.
         let module = unsafe { device.create_shader_module(&info, None) }
-            .map_err(vulkan_error("vkCreateShaderModule"))?;
+            .map_err(RuntimeError::vulkan("vkCreateShaderModule"))?;
         // SAFETY: the device is live, and the module is the vertex shader of these draws.
         let created = unsafe { create_pipelines(gpu, kit, module, &self.topologies) };
         // SAFETY: the module is needed only while the pipelines are created.
@@ -229,9 +235,9 @@ struct Vertices {
 }
 
 impl Vertices {
-    fn add(&mut self, place: &Place, vertex: u32, count: u32) {
+    fn add(&mut self, place: &StorePlace, vertex: u32, count: u32) {
         if self.count == 0 {
-            let Place { topology, vertices, indexed, fate, .. } = place;
+            let StorePlace { topology, vertices, indexed, fate, .. } = place;
             let indexed = if *indexed { "indexed " } else { "" };
             self.example = format!(
                 "vertex {vertex} of {vertices} in a {} {indexed}draw of {topology}, {count} times",
@@ -298,7 +304,7 @@ unsafe fn create_pipelines(
                 )
             };
             let made = made.map_err(|(_, result)| result);
-            kit.pipelines.extend(made.map_err(vulkan_error("vkCreateGraphicsPipelines"))?);
+            kit.pipelines.extend(made.map_err(RuntimeError::vulkan("vkCreateGraphicsPipelines"))?);
         }
     }
     Ok(())
@@ -342,7 +348,7 @@ mod tests {
         for (indexed, vertex, count, what) in
             [(false, 5, 0, "not stored"), (true, 7, 1, "stored that no primitive uses")]
         {
-            let is_it = |place: &&Place| {
+            let is_it = |place: &&StorePlace| {
                 place.topology == PrimitiveTopology::TriangleList
                     && (place.vertices, place.indexed, place.fate) == (12, indexed, Fate::Clipped)
             };
@@ -358,12 +364,12 @@ mod tests {
         }
     }
 
-    /// `Place::uses` returns, for each vertex, the number of primitives that use it. The expected
+    /// `StorePlace::uses` returns, for each vertex, the number of primitives that use it. The expected
     /// numbers were worked out by hand.
     #[test]
     fn uses_are_those_of_the_primitives() {
         let uses = |topology, indexed| {
-            Place { topology, vertices: 12, indexed, fate: Fate::Discarded, counts: 0 }.uses()
+            StorePlace { topology, vertices: 12, indexed, fate: Fate::Discarded, counts: 0 }.uses()
         };
         assert_eq!(uses(PrimitiveTopology::TriangleStrip, false)[..4], [1, 2, 3, 3]);
         assert_eq!(uses(PrimitiveTopology::TriangleFan, false)[..3], [10, 1, 2]);

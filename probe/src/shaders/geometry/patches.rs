@@ -1,13 +1,13 @@
 //! The probe's tessellation shaders, with the formulas of `shaders/probe/patch.tesc` and `shaders/probe/evaluate.glsl`.
 
-use vkxfb::internal::lower::GeometryInput;
-use vkxfb::internal::tessellator::{Domain, ONE, Spacing, Tessellator};
-use vkxfb::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::lower::GeometryInput;
+use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
+use vkxfb_rewriter::tessellator::{Domain, ONE, Spacing, Tessellator};
 
 use super::{Emitted, EmittedStrips, EmittedVertex, ProbeGeometry, Records, STRIDES, Strips};
 use crate::diagnose::Patch;
+use crate::shaders::FIRST_VERTEX;
 use crate::shaders::{mix32, put, tag};
-use crate::subject::FIRST_VERTEX;
 
 /// The number of control points of a patch in the probe's draws.
 pub const PATCH_CONTROL_POINTS: u32 = 3;
@@ -130,7 +130,7 @@ pub(super) fn write(instance: u32, emitted: EmittedVertex, records: &mut Records
 
 #[cfg(test)]
 mod tests {
-    use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+    use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
     use super::*;
 

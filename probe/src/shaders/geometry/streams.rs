@@ -1,11 +1,11 @@
 //! The probe's geometry shaders that emit to several vertex streams, with the formulas of
 //! `shaders/probe/streams.glsl`.
 
-use vkxfb::internal::lower::GeometryInput;
+use vkxfb_rewriter::lower::GeometryInput;
 
 use super::{Emitted, EmittedStrips, EmittedVertex, ProbeGeometry, Records, Strips};
+use crate::shaders::FIRST_VERTEX;
 use crate::shaders::{mix32, put, tag};
-use crate::subject::FIRST_VERTEX;
 
 /// The shaders in the plan. A quick run captures only the first one for each number of streams:
 /// triangle strips in two streams, and points in four.
@@ -55,7 +55,7 @@ pub(super) fn write(stream: u32, instance: u32, emitted: EmittedVertex, records:
 
 #[cfg(test)]
 mod tests {
-    use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+    use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
     use super::*;
 

@@ -1,0 +1,134 @@
+//! Options of several commands, and the values that options take.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use spirv::ExecutionModel;
+use vkxfb_probe::gpu::{Profile, Resources};
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::lower::compute::DomainOrigin;
+use vkxfb_rewriter::topology::ProvokingVertex;
+
+/// The stage of the shader that is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StageName {
+    /// A vertex shader. The vertex backend captures no other stage; compute captures
+    /// later stages by --evaluation and --geometry
+    Vertex,
+    /// A tessellation evaluation shader
+    TessellationEvaluation,
+    /// A geometry shader
+    Geometry,
+}
+
+impl From<StageName> for ExecutionModel {
+    fn from(name: StageName) -> Self {
+        match name {
+            StageName::Vertex => Self::Vertex,
+            StageName::TessellationEvaluation => Self::TessellationEvaluation,
+            StageName::Geometry => Self::Geometry,
+        }
+    }
+}
+
+/// Options that select a shader of a module.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Selected {
+    /// Stage of the shader; by default the first of these stages that the module has
+    #[arg(long, value_name = "STAGE")]
+    pub(crate) stage: Option<StageName>,
+    /// Name of the entry point, if there are several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry_point: Option<String>,
+}
+
+impl Selected {
+    /// The stage that `--stage` names. `None` without this option.
+    pub(crate) fn stage(&self) -> Option<ExecutionModel> {
+        self.stage.map(ExecutionModel::from)
+    }
+
+    /// The entry point that `--entry-point` names. `None` without this option.
+    pub(crate) fn entry_point(&self) -> Option<&str> {
+        self.entry_point.as_deref()
+    }
+}
+
+/// Selects the features of a device that are used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileName {
+    /// All features that the backends can use
+    #[default]
+    Full,
+    /// The features of a Bifrost Mali: Vulkan 1.0 with buffer device addresses, but without
+    /// geometry shaders, stores in the vertex stage, and indirect commands
+    Bifrost,
+}
+
+impl From<ProfileName> for Profile {
+    fn from(name: ProfileName) -> Self {
+        match name {
+            ProfileName::Full => Self::Full,
+            ProfileName::Bifrost => Self::Bifrost,
+        }
+    }
+}
+
+/// How the compute backend accesses memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResourcesName {
+    /// By device addresses if the device supports them, otherwise by descriptors
+    #[default]
+    Best,
+    /// By storage buffer descriptors
+    Descriptors,
+}
+
+impl From<ResourcesName> for Resources {
+    fn from(name: ResourcesName) -> Self {
+        match name {
+            ResourcesName::Best => Self::Best,
+            ResourcesName::Descriptors => Self::Descriptors,
+        }
+    }
+}
+
+/// The origin of the tessellation domain.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DomainOriginName {
+    /// Vulkan's default
+    #[default]
+    UpperLeft,
+    /// As OpenGL has it
+    LowerLeft,
+}
+
+impl From<DomainOriginName> for DomainOrigin {
+    fn from(name: DomainOriginName) -> Self {
+        match name {
+            DomainOriginName::UpperLeft => Self::UpperLeft,
+            DomainOriginName::LowerLeft => Self::LowerLeft,
+        }
+    }
+}
+
+/// Parses an element of a list. White space around it is ignored.
+pub(crate) fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    let part = text.trim();
+    if part.is_empty() {
+        return Err("nothing between two commas; a list with spaces has to be quoted".to_owned());
+    }
+    part.parse().map_err(|error: T::Err| error.to_string())
+}
+
+pub(crate) fn parse_backend(name: &str) -> Result<Backend, String> {
+    let found = Backend::ALL.into_iter().find(|b| b.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| "one of: native, vertex, compute".to_owned())
+}
+
+pub(crate) fn parse_provoking(name: &str) -> Result<ProvokingVertex, String> {
+    let name = name.to_ascii_lowercase();
+    let found = ProvokingVertex::ALL.into_iter().find(|p| p.to_string() == name);
+    found.ok_or_else(|| "one of: first, last".to_owned())
+}

@@ -1,0 +1,347 @@
+//! Plans captures of geometry shaders, and of tessellation shaders, whose input primitives are patches. How many
+//! primitives these shaders emit is known only after they have run, so every dispatch runs twice: the first run counts,
+//! the second one stores. (Shaders that always emit the same number of primitives need only one run; see place.rs.)
+//!
+//! ```text
+//! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
+//! barrier; captures that count
+//! barrier; sums of each block of entries, one dispatch
+//! barrier; place, one workgroup, which writes counters and queries
+//! barrier; captures that store
+//! ```
+//!
+//! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
+//! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the entries
+//! of each dispatch to whole blocks of [`ENTRIES_PER_BLOCK`] entries. So the memory of a plan does not depend on how
+//! much is emitted: it is 8 bytes per input primitive, up to 32 MiB, and a little for each draw. A
+//! [part](crate::runtime::recording::collect::Collected::parts) has a limited number of draws.
+
+use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::context::MAX_ENTRIES;
+use crate::runtime::device::error::RuntimeError;
+use crate::runtime::device::fold::fold;
+use crate::runtime::pipelines::pipeline::{DrawSource, Key};
+use crate::runtime::recording::collect::CollectedDraw;
+use crate::runtime::recording::plan::place::{
+    MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
+};
+use crate::runtime::recording::plan::{
+    Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
+    Upload, When,
+};
+use vkxfb_rewriter::lower::kernel::Kernel;
+use vkxfb_rewriter::sysval::entries::{
+    ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
+    PlaceEntries,
+};
+use vkxfb_rewriter::sysval::setup::{BATCH_SIZE, kind};
+use vkxfb_rewriter::sysval::{Batch, DrawSysvals, flags, reciprocal};
+
+/// Like [`MAX_ENTRIES`], if only the GPU knows the number of primitives. In that case, memory is taken for all these
+/// entries.
+const MAX_UNKNOWN_ENTRIES: u64 = 1 << 18;
+
+/// The largest number of entries of draws that have `primitives` primitives. `u64::MAX` stands for a number that only
+/// the GPU knows.
+pub(crate) const fn most_entries(primitives: u64) -> u64 {
+    match primitives {
+        u64::MAX => MAX_UNKNOWN_ENTRIES,
+        ..=MAX_ENTRIES => primitives,
+        _ => MAX_ENTRIES,
+    }
+}
+
+/// The largest number of workgroups that add up the counts of entries: enough for a large GPU.
+const MAX_SUM_WORKGROUPS: u32 = 2048;
+
+/// Like [`MAX_SUM_WORKGROUPS`], if only the GPU knows the number of blocks of entries. A workgroup without a block
+/// costs 20 microseconds on a CPU.
+const MAX_UNKNOWN_SUM_WORKGROUPS: u32 = 128;
+
+/// Consecutive draws of geometry or tessellation shaders that share a dispatch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::runtime::recording) struct EntryGroup {
+    state: usize,
+    key: Key,
+    pub(in crate::runtime::recording) queries: Queries,
+    /// The number of vertices of an output primitive.
+    pub(in crate::runtime::recording) vertices: u32,
+    /// The block in which the CPU listed the draws, and the number of draws. `None` if the setup kernel divides the
+    /// draws into entries.
+    listed: Option<(BlockId, usize)>,
+    /// The batch that the counting run reads.
+    pub(in crate::runtime::recording) counting: BatchId,
+    size: Size,
+    /// The index of the group's first block of entries, and the number of its blocks of entries. `None` if only the GPU
+    /// knows them.
+    pub(in crate::runtime::recording) blocks: Option<[u32; 2]>,
+}
+
+impl Planner<'_> {
+    /// Whether the shaders of all draws always emit the same number of primitives per input primitive, so that no
+    /// counting run is needed.
+    pub(super) fn emits_always(&self) -> bool {
+        let mut draws = self.collected.draws.iter();
+        draws.all(|draw| self.collected.properties_of(draw).emission().is_some())
+    }
+
+    /// Plans the counting run, the kernels that compute where each entry's records are written, and the storing run.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`].
+    pub(super) fn plan_geometry(&mut self) -> Result<(), RuntimeError> {
+        // Under the descriptor plan, kernels disturb the application's descriptor sets.
+        self.check_sets()?;
+        let [counts, entries] = if self.collected.draws.iter().all(CollectedDraw::is_known) {
+            self.list_entries()?
+        } else {
+            self.assemble_entries()?
+        };
+        self.positions();
+        let groups = self.plan.entry_groups.len();
+        let sized = |size: usize| groups * size;
+        let storing = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
+        let jobs = Upload::EntryJobs { entries, storing };
+        let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
+        let place = Upload::PlaceEntries { jobs, count: groups as u32 };
+        let place = self.plan.upload(place, size_of::<PlaceEntries>());
+
+        self.push_captures(entries, None);
+        self.push_barrier(Barrier::CountsToSums, Touched::Unknown);
+        let kernel =
+            |kernel, parameters, workgroups| Step::Kernel { kernel, parameters, workgroups };
+        if let Some(last) = self.plan.entry_groups.last() {
+            let workgroups = match last.blocks {
+                Some([first, count]) => (first + count).min(MAX_SUM_WORKGROUPS),
+                None => self.plan.entry_blocks.min(MAX_UNKNOWN_SUM_WORKGROUPS),
+            };
+            let size = size_of::<Entries>() as u64;
+            let last = BatchId { block: entries, number: groups - 1, size };
+            let sums = Upload::EntrySums { counts, last };
+            let sums = self.plan.upload(sums, size_of::<EntrySums>());
+            self.plan.steps.push(kernel(Kernel::EntrySums, sums, [workgroups, 1]));
+        }
+        self.push_barrier(Barrier::SumsToPlace, Touched::Unknown);
+        // One for each group, and for its blocks one more than there are.
+        let is_serial = self.is_serial(2 * groups as u64 + u64::from(self.plan.entry_blocks));
+        self.plan.steps.push(kernel(Kernel::PlaceEntries { is_serial }, place, [1, 1]));
+        if self.collected.has_targets() && groups > 0 {
+            self.push_barrier(Barrier::PlaceToCapture, Touched::Captured);
+            self.push_captures(entries, Some(storing));
+        }
+        Ok(())
+    }
+
+    /// Adds a block of memory for the counts of all entries. Its size is rounded up, so that recordings into one
+    /// command buffer can share the memory even if they need different amounts.
+    fn entry_counts(&mut self) -> BlockId {
+        self.plan.entry_blocks = self.plan.entry_blocks.next_power_of_two();
+        let blocks = u64::from(self.plan.entry_blocks);
+        let block = u64::from(ENTRIES_PER_BLOCK) * ENTRY_SIZE + ENTRY_BLOCK_SIZE;
+        self.plan.scratch(Scratch::EntryCounts, blocks * block)
+    }
+
+    fn push_barrier(&mut self, which: Barrier, then: Touched) {
+        self.plan.steps.push(Step::Barrier { which, when: When::Always, then });
+    }
+
+    /// Adds the dispatches of all groups for one run. For the storing run, `storing` is the block of its batches; for
+    /// the counting run it is `None`.
+    fn push_captures(&mut self, entries: BlockId, storing: Option<BlockId>) {
+        for number in 0..self.plan.entry_groups.len() {
+            let group = self.plan.entry_groups[number];
+            let at = |block, size: usize| BatchId { block, number, size: size as u64 };
+            let draws = Draws::Emitted {
+                listed: group.listed,
+                batch: storing.map_or(group.counting, |block| at(block, size_of::<Batch>())),
+                entries: at(entries, size_of::<Entries>()),
+                is_counting: storing.is_none(),
+            };
+            // Under the descriptor plan, the counting run may write any scratch memory, so a barrier orders its
+            // dispatches.
+            if storing.is_none() && number > 0 && self.limits.by_descriptors {
+                self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
+            }
+            let EntryGroup { key, state, size, .. } = group;
+            self.plan.steps.push(Step::Capture(CaptureStep { key, state, draws, size }));
+        }
+    }
+
+    /// Divides draws into entries on the CPU, which knows their input primitives, and lists them in groups with the
+    /// same pipeline, descriptor sets and queries. Returns the memory block of the entries' counts, and the block with the
+    /// addresses of the entries of each group.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    fn list_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
+        let small = self.limits.shared_workgroups;
+        let (mut draws, mut primitives) = (Vec::new(), 0);
+        for draw in &self.collected.draws {
+            let placed = assembled_draw(draw);
+            let count = u64::from(placed.item_count) * u64::from(placed.instance_count);
+            // Draws without input primitives are not listed.
+            if count > 0 {
+                primitives += count;
+                self.plan.placed.push(Placed { draw: placed, state: draw.state });
+                draws.push(draw);
+            }
+        }
+        let length = primitives.div_ceil(self.limits.entries.max(1)).max(1);
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let (mut first, mut listed) = (0, Vec::new());
+        while let Some(head) = draws.get(first).copied() {
+            // A draw has a dispatch of its own if an element of one of its attributes may begin 4 GiB or more after the
+            // attribute's first element (`reaches_far`).
+            let joins = |draw: &&&CollectedDraw| {
+                self.collected.share_dispatch(head.state, draw.state)
+                    && Queries::of(&head.input) == Queries::of(&draw.input)
+                    && !head.reaches_far()
+                    && !draw.reaches_far()
+            };
+            let others = draws[first + 1..].iter().take(MAX_LISTED_DRAWS - 1).take_while(joins);
+            let range = first..first + 1 + others.count();
+            first = range.end;
+            let properties = self.collected.properties_of(head);
+            let source = if range.len() > 1 { DrawSource::Listed } else { DrawSource::General };
+            let size = properties.workgroup_size(&Key::of(source));
+            let mut workgroups = 0;
+            for Placed { draw, .. } in &mut self.plan.placed[range.clone()] {
+                draw.output_count = length;
+                draw.invocations = (draw.item_count * draw.instance_count).div_ceil(length);
+                draw.first_workgroup = workgroups;
+                workgroups += draw.invocations.div_ceil(size);
+            }
+            let blocks =
+                (u64::from(workgroups) * u64::from(size)).div_ceil(ENTRIES_PER_BLOCK.into());
+            let workgroups = entries_of(blocks).div_ceil(size.into()) as u32;
+            let topologies = draws[range.clone()].iter().map(|draw| draw.topology);
+            let topology = topologies.fold(Some(head.topology.xfb_topology()), joined_topology);
+            let topology = shared_topology(topology, workgroups.into(), small);
+            listed.push((range, Key { topology, ..Key::of(source) }, blocks as u32, workgroups));
+        }
+        let block = BlockId(self.plan.blocks.len());
+        let per_axis = self.limits.workgroups_per_axis;
+        for (range, _, _, workgroups) in &listed {
+            let workgroups = listed_workgroups(range.len(), *workgroups, per_axis)?;
+            self.plan.upload_list(range.clone(), workgroups);
+        }
+        let count = listed.len();
+        let size = count * size_of::<Batch>();
+        let batches = self.plan.upload(Upload::Batches { first: block, count }, size);
+        for (number, (range, key, blocks, workgroups)) in listed.into_iter().enumerate() {
+            let counting = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
+            let listed = Some((BlockId(block.0 + number), range.len()));
+            let first = self.plan.entry_blocks;
+            self.plan.entry_blocks += blocks;
+            let size = Size::Direct(fold(workgroups.into(), per_axis)?);
+            let blocks = Some([first, blocks]);
+            self.add_group(draws[range.start], key, listed, counting, size, blocks);
+        }
+        self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
+        let counts = self.entry_counts();
+        let size = self.plan.entry_groups.len() * size_of::<Entries>();
+        Ok([counts, self.plan.upload(Upload::Entries { counts }, size)])
+    }
+
+    /// Plans a setup kernel that counts the input primitives of the draws and divides them into entries. Returns the
+    /// same two blocks as [`list_entries`](Self::list_entries).
+    ///
+    /// # Errors
+    /// [`RuntimeError::DispatchTooLarge`].
+    fn assemble_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
+        let draws = &self.collected.draws;
+        let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);
+        let items_of =
+            |draws: &[CollectedDraw]| draws.iter().map(most_items).fold(0, u64::saturating_add);
+        let entries = self.limits.entries.min(most_entries(items_of(draws)));
+        let entry_bits = entries.max(1).next_power_of_two().ilog2();
+        let most_of = |draws: &[CollectedDraw]| items_of(draws).min(1 << entry_bits);
+        self.make_groups();
+        let groups = self.plan.groups.len();
+        let largest = self.plan.groups.iter().map(|group| group.workgroup_size).max();
+        let largest = u64::from(largest.unwrap_or(1));
+        // In addition to the entries that all draws share, each draw may have one more. The entries of each draw are
+        // rounded up to a whole workgroup, and the entries of each group to a whole block of entries.
+        let blocks =
+            (most_of(draws) + all * largest) / u64::from(ENTRIES_PER_BLOCK) + groups as u64;
+        self.plan.entry_blocks = blocks as u32;
+        let counts = self.entry_counts();
+        let entries = (groups * size_of::<Entries>()) as u64;
+        let entries = self.plan.scratch(Scratch::Entries, entries);
+        let tables = Upload::EntryTables { counts, entries };
+        let tables = self.plan.upload(tables, size_of::<EntryTables>());
+        let batches = self.plan_assembly(Assembly { entry_bits, tables })?;
+        let mut first = 0;
+        for number in 0..groups {
+            let group = self.plan.groups[number];
+            let draws = &self.collected.draws[first..first + group.draws];
+            first += group.draws;
+            let counting = BatchId { block: batches, number, size: BATCH_SIZE };
+            let size = u64::from(group.workgroup_size);
+            let count: u64 = draws.iter().map(CollectedDraw::count).sum();
+            let most =
+                entries_of((most_of(draws) + count * size).div_ceil(ENTRIES_PER_BLOCK.into()));
+            let size = if self.limits.indirect_dispatch {
+                Size::Indirect(counting)
+            } else {
+                Size::DirectUpTo(fold(most.div_ceil(size), self.limits.workgroups_per_axis)?)
+            };
+            let key = group.key(false, self.limits.shared_workgroups);
+            self.add_group(&draws[0], key, None, counting, size, None);
+        }
+        self.push_barrier(Barrier::SetupToCapture, Touched::Unknown);
+        Ok([counts, entries])
+    }
+
+    /// Adds a group whose first draw is `draw`.
+    fn add_group(
+        &mut self,
+        draw: &CollectedDraw,
+        key: Key,
+        listed: Option<(BlockId, usize)>,
+        counting: BatchId,
+        size: Size,
+        blocks: Option<[u32; 2]>,
+    ) {
+        let Some(geometry) = self.collected.properties_of(draw).geometry else { return };
+        self.plan.entry_groups.push(EntryGroup {
+            state: draw.state,
+            key,
+            queries: Queries::of(&draw.input),
+            vertices: geometry.output_vertices,
+            listed,
+            counting,
+            size,
+            blocks,
+        });
+    }
+}
+
+const fn entries_of(blocks: u64) -> u64 {
+    blocks * ENTRIES_PER_BLOCK as u64
+}
+
+/// The largest number of items (input primitives or slices) of a draw, in all its instances. `u64::MAX` if only the GPU
+/// knows it.
+fn most_items(draw: &CollectedDraw) -> u64 {
+    let input = &draw.input;
+    let items = match (input.kind, draw.is_restarted()) {
+        (kind::DIRECT, false) => draw.primitives(),
+        (kind::DIRECT, true) => u64::from(input.count) << flags::slice_bits(input.flags),
+        _ => return u64::MAX,
+    };
+    items.saturating_mul(input.instance_count.into())
+}
+
+/// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of
+/// patches.
+fn assembled_draw(draw: &CollectedDraw) -> DrawSysvals {
+    // A draw with more items has no instances: `CollectedDraw::check_assembled` refuses others.
+    let item_count = u32::try_from(draw.primitives()).unwrap_or(u32::MAX);
+    DrawSysvals {
+        item_count,
+        output_end: u32::MAX,
+        reciprocal: reciprocal(item_count.max(1)),
+        ..unclamped_draw(&draw.input)
+    }
+}

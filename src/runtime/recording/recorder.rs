@@ -1,0 +1,683 @@
+//! [`Recorder`], with its functions for Begin and End, and for the state and the queries between them.
+
+use ash::vk;
+
+use crate::runtime::device::descriptor_heaps::BoundHeaps;
+use crate::runtime::device::error::RuntimeError;
+use crate::runtime::device::parameters::{
+    ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer,
+};
+use crate::runtime::memory::arena::ArenaAccess;
+use crate::runtime::pipelines::pipeline::Pipeline;
+use crate::runtime::recording::capture::Capture;
+use crate::runtime::recording::capture_desc::{CaptureDesc, Recorded};
+use crate::runtime::recording::checks::check_index_buffer;
+use crate::runtime::recording::collect::Streams;
+use crate::runtime::recording::graphics::Graphics;
+use crate::runtime::recording::play::Playback;
+use crate::runtime::recording::queries::{QueryKind, QueryPool};
+use crate::runtime::recording::set_arguments::BufferSet;
+use vkxfb_rewriter::lower::Backend;
+use vkxfb_rewriter::topology::ProvokingVertex;
+
+/// A capture that is being recorded.
+///
+/// Between [`begin`](Self::begin) and [`end`](Self::end) the application must not bind another pipeline at the bind
+/// point of the capture's pipeline, and must not change the push constants of that pipeline's stage.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use vkxfb::runtime::*;
+/// # use vkxfb::topology::PrimitiveTopology;
+/// # unsafe fn record(
+/// #     capture: &mut Capture, arena: &mut Arena, cmd: vk::CommandBuffer, desc: &CaptureDesc<'_>,
+/// #     indices: vk::Buffer, set: vk::DescriptorSet, colour: [u8; 16],
+/// # ) -> Result<(), RuntimeError> { unsafe {
+/// // `desc` has the pipeline, capture buffers and vertex buffers.
+/// let mut recorder = Recorder::begin(capture, arena, cmd, desc)?;
+/// recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(5).instance_count(2))?;
+/// // The state that is bound from here on applies to the draws that follow. Their records are appended.
+/// recorder.bind_descriptor_sets(0, &[set], &[])?;
+/// recorder.push_constants(0, &colour)?;
+/// recorder.bind_index_buffer(&IndexBuffer::new(indices, 2 * 300, IndexType::Uint16))?;
+/// recorder.draw_indexed(PrimitiveTopology::TriangleList, &DrawIndexed::new(300))?;
+/// let recorded = recorder.end(&[])?;
+/// println!("{:?}", recorded.captured.map(|captured| captured.primitives_written));
+/// # Ok(())
+/// # } }
+/// ```
+///
+/// # Descriptor sets
+/// Sets that [`bind_descriptor_sets`](Self::bind_descriptor_sets) binds are used by the draws after it, on every
+/// backend. A draw whose shader reads a set that is not bound is refused
+/// ([`RuntimeError::MissingDescriptorSet`](crate::runtime::RuntimeError::MissingDescriptorSet)).
+///
+/// An application may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during the
+/// capture. It must declare such sets by [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the native and
+/// vertex backends that works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
+/// [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
+/// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
+///
+/// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are recorded
+/// before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again. A draw
+/// that reads other sets is therefore refused if kernels are needed
+/// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect draws,
+/// predicates or primitive restart, or for queries or counters after a flush.
+///
+/// # Memory
+/// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest recording. Later
+/// recordings up to that size make no heap allocations, except under the [descriptor
+/// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations, and each
+/// [`flush`](Self::flush) up to 40, independently of the number of draws.
+///
+/// Data for the device is stored in an [`Arena`](crate::runtime::Arena). All the memory that a recording needs is reserved
+/// before its commands are recorded; [`Arena::growing`](crate::runtime::Arena::growing) lets the arena grow.
+///
+/// # Dropping
+/// A recorder that is dropped without [`end`](Self::end), for example by `?`, logs a `tracing::error!`. On the compute
+/// backend, draws that were not recorded yet stay in the [`Capture`]. Playing it returns
+/// [`RuntimeError::NotEnded`](crate::runtime::RuntimeError::NotEnded) until [`Capture::end`] is called. On the native backend
+/// `vkCmdBeginTransformFeedbackEXT` is left without its end, so the command buffer cannot be ended validly. Recorders
+/// that [`Capture::recorder`] returns may be dropped.
+#[must_use = "a capture is open until `end`"]
+pub struct Recorder<'a> {
+    inner: Inner<'a>,
+    /// Whether `end` has to be called before the recorder is dropped.
+    is_open: bool,
+}
+
+enum Inner<'a> {
+    /// Draws are recorded immediately, with a graphics pipeline.
+    Graphics(Graphics<'a>),
+    /// Draws are collected, and `end` or `flush` records them.
+    Immediate(Immediate<'a>),
+    /// Draws are collected, and the application plays the capture.
+    Collect(&'a mut Capture),
+}
+
+/// A capture, and the command buffer that its draws will be recorded into.
+struct Immediate<'a> {
+    capture: &'a mut Capture,
+    playback: Playback<'a>,
+}
+
+impl Capture {
+    /// Returns a recorder whose bindings and draws are collected in this capture. It has no command buffer, so its
+    /// [`flush`](Recorder::flush) returns an error, and its [`end`](Recorder::end) calls [`end`](Self::end) of the
+    /// capture.
+    pub fn recorder(&mut self) -> Recorder<'_> {
+        Recorder { inner: Inner::Collect(self), is_open: false }
+    }
+}
+
+impl<'a> Recorder<'a> {
+    /// Begins a capture.
+    ///
+    /// [Synchronization](crate::guide::synchronization) lists the state of the command buffer that
+    /// is disturbed, and the barriers that are recorded.
+    ///
+    /// # Errors
+    /// All errors are detected before anything is recorded: [`RuntimeError::TooManyCaptureBuffers`],
+    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::Misaligned`], [`RuntimeError::WholeSize`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::MissingVertexBuffer`], [`RuntimeError::DuplicateVertexBuffer`],
+    /// [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`], [`RuntimeError::OtherContext`];
+    /// [`RuntimeError::NoCaptureBuffer`] on the native backend; [`RuntimeError::NoKernels`] on the compute backend;
+    /// [`RuntimeError::Unsupported`] for counters on the vertex backend.
+    ///
+    /// # Safety
+    /// * The pipelines, the kernels and the arena were made with the context of `capture` or a
+    ///   clone of it.
+    /// * `cmd` is in the recording state, for a queue that supports the pipeline's bind point. On the native and vertex
+    ///   backends it is inside of a render pass instance that is compatible with the pipeline's render pass and not
+    ///   multiview; on the compute backend it is outside of a render pass instance.
+    /// * All handles are live, belong to the device of the context, and have the usages that
+    ///   [`Context`](crate::runtime::Context) returns for their use. The buffers contain the bound ranges. On the
+    ///   compute backend they must contain the ranges rounded up to whole dwords, except for indices with
+    ///   [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads). The handles, the pipelines and the memory taken
+    ///   from the arena stay valid until `cmd` is reset.
+    /// * On the native backend: if the shader captures to a buffer that `buffers` does not contain, no buffer was bound
+    ///   at that number before in `cmd`. Vulkan has no command to unbind such a buffer, and the capture would write to
+    ///   it.
+    /// * All data that the draws read is visible to the capture: vertices, indices, arguments, counters and predicates
+    ///   ([`Context::argument_scope`](crate::runtime::Context::argument_scope)). Earlier accesses of other commands to
+    ///   the capture buffers are ordered before the capture
+    ///   ([`Context::write_scope`](crate::runtime::Context::write_scope)).
+    /// * On the compute backend: Vulkan's own conditional rendering is not active in `cmd` where draws are recorded,
+    ///   because it would discard kernels, and thereby writes of counters and ends of queries. The recorder's
+    ///   conditional rendering discards only draws.
+    /// * The ranges of the capture buffers do not overlap each other, nor anything that the draws read. The counters
+    ///   that [`end`](Self::end) writes and the memory of query pools are neither read by the draws' shaders nor
+    ///   captured to.
+    /// * `cmd` may be submitted to the same queue again while it is executing: barriers order its executions, and no
+    ///   other command buffer uses its scratch memory.
+    pub unsafe fn begin(
+        capture: &'a mut Capture,
+        arena: impl Into<ArenaAccess<'a>>,
+        cmd: vk::CommandBuffer,
+        desc: &CaptureDesc<'_>,
+    ) -> Result<Self, RuntimeError> {
+        let backend = desc.pipeline.backend();
+        tracing::debug!(backend = backend.name(), buffers = ?desc.buffers, "begin capture");
+        let arena = arena.into();
+        // SAFETY: the caller's contract.
+        let inner = unsafe {
+            match backend {
+                Backend::Native | Backend::Vertex => {
+                    capture.clear();
+                    Inner::Graphics(Graphics::begin(&capture.ctx, arena, cmd, desc)?)
+                }
+                Backend::Compute => {
+                    capture.begin(desc)?;
+                    Inner::Immediate(Immediate { capture, playback: Playback::new(arena, cmd) })
+                }
+            }
+        };
+        Ok(Self { inner, is_open: true })
+    }
+
+    /// Begins to count draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: the draws outside of Begin
+    /// and End. Only kernels are dispatched. How a draw's primitives are counted depends on its topology, which may be
+    /// different for each draw.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoKernels`].
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) for the compute backend apply.
+    pub unsafe fn begin_inactive(
+        capture: &'a mut Capture,
+        arena: impl Into<ArenaAccess<'a>>,
+        cmd: vk::CommandBuffer,
+    ) -> Result<Self, RuntimeError> {
+        capture.begin_inactive()?;
+        let playback = Playback::new(arena.into(), cmd);
+        let inner = Inner::Immediate(Immediate { capture, playback });
+        Ok(Self { inner, is_open: true })
+    }
+
+    /// Binds another pipeline for the draws that follow, with its provoking vertex, primitive restart and control
+    /// points. Vertex buffers, sets and push constants stay bound; each draw checks whether they match the pipeline.
+    ///
+    /// # Errors
+    /// [`RuntimeError::StrideMismatch`] and [`RuntimeError::StreamMismatch`] if the pipeline has other capture buffers,
+    /// or captures records of another size or another vertex stream to one of them; [`RuntimeError::Unsupported`] for a
+    /// pipeline of another backend, for a pipeline that emits to more vertex streams than the pipeline of Begin, and on
+    /// the native backend, because
+    /// [Vulkan](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindPipeline.html) does not allow the
+    /// command between Begin and End (`VUID-vkCmdBindPipeline-None-02323`); [`RuntimeError::OtherContext`].
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) apply.
+    pub unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
+        match self.backing() {
+            // SAFETY: the caller's contract.
+            Backing::Graphics(graphics) => unsafe { graphics.bind_pipeline(pipeline) },
+            Backing::Compute(streams) => streams.bind_pipeline(pipeline),
+        }
+    }
+
+    /// Sets push constants of the application for the draws that follow, from byte `offset` on
+    /// ([`vkCmdPushConstants`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdPushConstants.html)). At
+    /// Begin all push constants are 0, except on the native backend, which keeps those of the command buffer.
+    ///
+    /// On the compute and the vertex backend, push constants are copied to memory of the
+    /// [`Arena`](crate::runtime::Arena), so the application can use all push constants of the device. Draws can share a
+    /// dispatch only as long as the push constants that the shader reads do not change.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::PushConstantRange`]
+    /// if the end exceeds `maxPushConstantsSize`.
+    pub fn push_constants(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => graphics.push_constants(offset, bytes),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.push_constants(offset, bytes))
+            }
+        }
+    }
+
+    /// Binds vertex buffers for the draws that follow, in place of the buffers that were bound to the same bindings.
+    /// Under the descriptor plan, each buffer from which draws since [`begin`](Self::begin) read attributes takes up a
+    /// descriptor until the end of the recording: see [`RuntimeError::TooManyBuffers`].
+    ///
+    /// # Errors
+    /// [`RuntimeError::DuplicateVertexBuffer`], [`RuntimeError::WholeSize`]; [`RuntimeError::Limit`] on the native and
+    /// vertex backends. Whether the buffers match the pipeline is checked by each draw.
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) apply. On the native and vertex backends the application must enable
+    /// the feature `nullDescriptor` to bind a null buffer.
+    pub unsafe fn bind_vertex_buffers(
+        &mut self,
+        buffers: &[VertexBuffer],
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            // SAFETY: the caller's contract.
+            Backing::Graphics(graphics) => unsafe { graphics.bind_vertex_buffers(buffers) },
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.bind_vertex_buffers(buffers))
+            }
+        }
+    }
+
+    /// Binds the application's descriptor sets for the draws that follow, from set `first` of the pipeline's layout on.
+    /// Earlier draws use the sets that were bound before them. Without a pipeline
+    /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
+    ///
+    /// Draws of a compute capture can share a dispatch only as long as the sets do not change; binding the same sets
+    /// again is no change. For sets that the application binds itself, call
+    /// [`assume_descriptor_sets`](Self::assume_descriptor_sets) instead.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    ///
+    /// # Safety
+    /// The requirements of
+    /// [`vkCmdBindDescriptorSets`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindDescriptorSets.html)
+    /// are met. The sets stay valid until the recording ends, and until `cmd` is reset.
+    pub unsafe fn bind_descriptor_sets(
+        &mut self,
+        first: u32,
+        sets: &[vk::DescriptorSet],
+        dynamic_offsets: &[u32],
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            // SAFETY: the caller's contract.
+            Backing::Graphics(graphics) => unsafe {
+                graphics.bind_descriptor_sets(first, sets, dynamic_offsets)
+            },
+            Backing::Compute(streams) => streams
+                .each(|collector| collector.bind_descriptor_sets(first, sets, dynamic_offsets)),
+        }
+    }
+
+    /// Binds a set that is in a descriptor buffer, for the draws that follow. The application must have bound the
+    /// descriptor buffers itself in the command buffer that the capture is played into.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
+    ///
+    /// # Safety
+    /// The requirements of
+    /// [`vkCmdSetDescriptorBufferOffsetsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetDescriptorBufferOffsetsEXT.html)
+    /// are met. The pipeline was created [with descriptor buffers](crate::runtime::VariantDesc::descriptors).
+    pub unsafe fn bind_buffer_set(
+        &mut self,
+        set: u32,
+        buffer_set: BufferSet,
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                let (backend, what) = (graphics.backend(), "a descriptor buffer");
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.bind_buffer_set(set, buffer_set))
+            }
+        }
+    }
+
+    /// Sets push data for the draws that follow, of pipelines with descriptor heaps. The end of the bytes must be within
+    /// `maxPushDataSize`.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::Unsupported`] on the
+    /// native and vertex backends.
+    pub fn push_data(&mut self, offset: u32, bytes: &[u8]) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                let (backend, what) = (graphics.backend(), "push data");
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.push_data(offset, bytes))
+            }
+        }
+    }
+
+    /// Binds descriptor heaps for the draws that follow, of pipelines with [descriptor
+    /// heaps](crate::runtime::descriptor_heaps). Playing the capture binds them in the command buffer, unless they are
+    /// [known](crate::runtime::Capture::play_in_state) to be bound.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends.
+    ///
+    /// # Safety
+    /// The ranges are valid for `vkCmdBindResourceHeapEXT` and `vkCmdBindSamplerHeapEXT`.
+    pub unsafe fn bind_heaps(&mut self, heaps: &BoundHeaps) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                let (backend, what) = (graphics.backend(), "descriptor heaps");
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+            Backing::Compute(streams) => streams.each(|collector| {
+                collector.bind_heaps(*heaps);
+                Ok(())
+            }),
+        }
+    }
+
+    /// Declares that the application binds the sets `first` to `first + count - 1` itself with
+    /// [`Pipeline::raw_layout`], by `vkCmdBindDescriptorSets`, `vkCmdPushDescriptorSet` or a similar command: see
+    /// [`Recorder`]. Until the next begin, draws may read these sets without
+    /// [`bind_descriptor_sets`](Self::bind_descriptor_sets). If `bind_descriptor_sets` bound one of them, draws still
+    /// use the set that it bound. If kernels or sets of the descriptor plan disturb the application's sets, draws still
+    /// return [`RuntimeError::DescriptorSetUnknown`]. Without a pipeline ([`begin_inactive`](Self::begin_inactive))
+    /// this does nothing.
+    ///
+    /// # Errors
+    /// [`RuntimeError::DescriptorSetRange`].
+    ///
+    /// # Safety
+    /// The sets are bound at the pipeline's bind point when the draws that read them are recorded. On the compute
+    /// backend [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`] records the draws.
+    pub unsafe fn assume_descriptor_sets(
+        &mut self,
+        first: u32,
+        count: u32,
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => graphics.assume_descriptor_sets(first, count),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.assume_descriptor_sets(first, count))
+            }
+        }
+    }
+
+    /// Binds the index buffer for the draws that follow.
+    ///
+    /// # Errors
+    /// [`RuntimeError::WholeSize`], [`RuntimeError::Misaligned`], [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
+    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`];
+    /// [`RuntimeError::Unsupported`] on the vertex backend.
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) apply. On the native backend the application must enable the feature
+    /// `indexTypeUint8` to bind indices of [`IndexType::Uint8`](crate::runtime::IndexType::Uint8).
+    pub unsafe fn bind_index_buffer(&mut self, buffer: &IndexBuffer) -> Result<(), RuntimeError> {
+        check_index_buffer(buffer)?;
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self.backing() {
+                Backing::Graphics(graphics) => graphics.bind_index_buffer(buffer),
+                Backing::Compute(streams) => {
+                    streams.each(|collector| collector.bind_index_buffer(buffer))
+                }
+            }
+        }
+    }
+
+    /// Enables or disables primitive restart for the draws that follow
+    /// ([`vkCmdSetPrimitiveRestartEnable`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartEnable.html)).
+    /// The index that restarts primitives is the largest one of the index type, or the one that
+    /// [`set_primitive_restart_index`](Self::set_primitive_restart_index) set. At Begin and when a pipeline is bound,
+    /// the pipeline determines whether primitive restart is enabled.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends, where primitive restart is fixed in the
+    /// pipeline; [`RuntimeError::NoRestart`] if the pipeline was created without primitive restart.
+    pub fn set_primitive_restart(&mut self, enable: bool) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("dynamic primitive restart")),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.set_primitive_restart(enable))
+            }
+        }
+    }
+
+    /// Sets the index that restarts primitives in the draws that follow, instead of the largest one
+    /// ([`vkCmdSetPrimitiveRestartIndexEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPrimitiveRestartIndexEXT.html)).
+    /// The restart index applies until another index buffer is bound. Indices beyond the bound range are read as 0, and
+    /// never restart primitives.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Unsupported`] on the native and vertex
+    /// backends, where the application must record Vulkan's own command.
+    pub fn set_primitive_restart_index(&mut self, index: u32) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("a primitive restart index")),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.set_primitive_restart_index(index))
+            }
+        }
+    }
+
+    /// Begins conditional rendering: a dword in a buffer determines at execution whether the draws that follow are
+    /// discarded
+    /// ([`vkCmdBeginConditionalRenderingEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginConditionalRenderingEXT.html)).
+    /// A discarded draw captures nothing, adds to no query and advances no counter.
+    ///
+    /// # Errors
+    /// [`RuntimeError::ConditionalRenderingActive`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`],
+    /// [`RuntimeError::PartialDword`]; [`RuntimeError::Unsupported`] on the native and vertex
+    /// backends, where the application must record Vulkan's own command.
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) apply. Earlier writes to the dword are visible to
+    /// [`Context::argument_scope`](crate::runtime::Context::argument_scope) of the compute backend.
+    pub unsafe fn begin_conditional_rendering(
+        &mut self,
+        condition: &ConditionalRendering,
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
+            // SAFETY: the caller's contract.
+            Backing::Compute(streams) => unsafe {
+                streams.each(|collector| collector.begin_conditional_rendering(condition))
+            },
+        }
+    }
+
+    /// Ends conditional rendering. Conditional rendering also ends with the capture. But if
+    /// [`Capture::begin_next`](crate::runtime::Capture::begin_next) then begins a further capture in the same [`Capture`] value, it
+    /// stays active.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
+    pub fn end_conditional_rendering(&mut self) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.end_conditional_rendering())
+            }
+        }
+    }
+
+    /// Sets the provoking vertex of the draws that follow
+    /// ([`vkCmdSetProvokingVertexModeEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetProvokingVertexModeEXT.html)).
+    /// At Begin and when a pipeline is bound, the pipeline determines the provoking vertex.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unsupported`] on the native backend, where the provoking vertex is fixed in the pipeline.
+    pub fn set_provoking_vertex(&mut self, mode: ProvokingVertex) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => graphics.set_provoking_vertex(mode),
+            Backing::Compute(streams) => streams.each(|collector| {
+                collector.set_provoking_vertex(mode);
+                Ok(())
+            }),
+        }
+    }
+
+    /// Sets the number of control points of a patch for the draws that follow
+    /// ([`vkCmdSetPatchControlPointsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetPatchControlPointsEXT.html)).
+    /// At Begin and when a pipeline is bound, the pipeline determines the number.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoTessellation`] if the bound pipeline has no tessellation shaders;
+    /// [`RuntimeError::NoControlPoints`] for 0; [`RuntimeError::Limit`] for more points than the tessellation control
+    /// shader has room for; [`RuntimeError::Unsupported`] on the native and vertex backends, where the number is fixed
+    /// in the pipeline.
+    pub fn set_patch_control_points(&mut self, points: u32) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => {
+                Err(graphics.unsupported("control points of patches as dynamic state"))
+            }
+            Backing::Compute(streams) => {
+                streams.each(|collector| collector.set_patch_control_points(points))
+            }
+        }
+    }
+
+    /// Begins a query. It counts primitives of vertex stream 0 of the draws that follow. For each stream, one query of
+    /// each kind can be active at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun
+    /// again. If it ended in this recording, call [`flush`](Self::flush) before the reset.
+    ///
+    /// # Errors
+    /// The errors of [`begin_query_indexed`](Self::begin_query_indexed).
+    ///
+    /// # Safety
+    /// The requirements of [`begin_query_indexed`](Self::begin_query_indexed) apply.
+    pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { self.begin_query_indexed(pool, query, 0) }
+    }
+
+    /// Begins a query for a vertex stream of a geometry shader
+    /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)):
+    /// like [`begin_query`](Self::begin_query), but the query counts only primitives of that stream.
+    ///
+    /// # Errors
+    /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`],
+    /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Unsupported`] on the native backend,
+    /// where a `VkQueryPool` must be used, and on the vertex backend.
+    ///
+    /// # Safety
+    /// The pool lives until every command buffer that the capture is recorded into is reset.
+    pub unsafe fn begin_query_indexed(
+        &mut self,
+        pool: &QueryPool,
+        query: u32,
+        stream: u32,
+    ) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
+            // SAFETY: the caller's contract.
+            Backing::Compute(streams) => unsafe { streams.begin_query(pool, query, stream) },
+        }
+    }
+
+    /// Ends the active query of a kind for vertex stream 0. When everything that it counts has been executed, the query
+    /// becomes available to the device and to the host: [`QueryPool::results`] needs no barrier of the application.
+    ///
+    /// # Errors
+    /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
+    pub fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
+        self.end_query_indexed(kind, 0)
+    }
+
+    /// Ends the active query of a kind for a vertex stream
+    /// ([`vkCmdEndQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndQueryIndexedEXT.html)),
+    /// as [`end_query`](Self::end_query) does for stream 0.
+    ///
+    /// # Errors
+    /// The errors of [`end_query`](Self::end_query).
+    pub fn end_query_indexed(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
+        match self.backing() {
+            Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
+            Backing::Compute(streams) => streams.end_query(kind, stream),
+        }
+    }
+
+    /// Records the draws so far, so that the application can record commands after them: it may reset and copy queries,
+    /// and bind its own descriptor sets. Does nothing on the native and vertex backends.
+    ///
+    /// # Errors
+    /// The errors of [`Capture::play`], after which the draws are still collected. [`RuntimeError::Unsupported`] for
+    /// the [recorder of a capture](Capture::recorder), which has no command buffer.
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) apply.
+    pub unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
+        match &mut self.inner {
+            Inner::Graphics(_) => Ok(()),
+            Inner::Collect(_) => {
+                let (backend, what) = (Backend::Compute, "a flush without a command buffer");
+                Err(RuntimeError::Unsupported { backend, what })
+            }
+            // SAFETY: the caller's contract.
+            Inner::Immediate(Immediate { capture, playback }) => unsafe { capture.flush(playback) },
+        }
+    }
+
+    /// Ends the capture, and writes `counters`, one for each capture buffer. If nothing was captured to a buffer, its
+    /// counter gets the value that the capture began with.
+    ///
+    /// A query that is still active can be continued: begin it again in the next capture.
+    ///
+    /// With several vertex streams, a counter that this function writes for a buffer of one stream must not be used for
+    /// another stream, neither to begin a capture with it nor as the argument of a draw.
+    ///
+    /// The function records no barrier after the capture: record
+    /// [`Context::capture_barrier`](crate::runtime::Context::capture_barrier) before the buffers are read.
+    ///
+    /// # Errors
+    /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`], [`RuntimeError::Misaligned`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Limit`] on the native backend;
+    /// [`RuntimeError::Unsupported`] for counters on the vertex backend; on the compute backend the errors of
+    /// [`Capture::play`]. After an error on the compute backend, draws that were not flushed stay in the [`Capture`]:
+    /// call [`Capture::end`], and then [`Capture::play`] with more memory.
+    ///
+    /// # Safety
+    /// The requirements of [`draw`](Self::draw) apply.
+    pub unsafe fn end(
+        mut self,
+        counters: &[Option<CounterBuffer>],
+    ) -> Result<Recorded, RuntimeError> {
+        self.is_open = false;
+        // SAFETY: the caller's contract.
+        let recorded = unsafe {
+            match &mut self.inner {
+                Inner::Graphics(graphics) => graphics.end(counters),
+                Inner::Collect(capture) => capture.end(counters).map(|()| Recorded::default()),
+                Inner::Immediate(Immediate { capture, playback }) => {
+                    capture.finish(playback, counters)
+                }
+            }
+        }?;
+        tracing::debug!(?recorded, "end capture");
+        Ok(recorded)
+    }
+
+    pub(super) fn backing(&mut self) -> Backing<'_, 'a> {
+        match &mut self.inner {
+            Inner::Graphics(graphics) => Backing::Graphics(graphics),
+            Inner::Immediate(immediate) => Backing::Compute(&mut immediate.capture.streams),
+            Inner::Collect(capture) => Backing::Compute(&mut capture.streams),
+        }
+    }
+}
+
+impl Drop for Recorder<'_> {
+    fn drop(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        match &mut self.inner {
+            Inner::Graphics(_) => tracing::error!("a recorder is dropped without `end`"),
+            Inner::Immediate(immediate) => {
+                let draws = immediate.capture.abandon();
+                // If there are no draws, the recorder was probably dropped because the first draw failed. The error of
+                // that draw is enough.
+                if draws > 0 {
+                    tracing::error!(
+                        draws,
+                        "a recorder is dropped without `end`, and draws are lost"
+                    );
+                }
+            }
+            Inner::Collect(_) => {}
+        }
+    }
+}
+
+/// The part of a recorder that depends on the backend. `Graphics` (native and vertex backends) records bindings and
+/// draws into the command buffer at once. For a compute capture, they are passed to the collectors, one for each vertex
+/// stream.
+pub(super) enum Backing<'r, 'a> {
+    Graphics(&'r mut Graphics<'a>),
+    Compute(&'r mut Streams),
+}

@@ -1,0 +1,185 @@
+//! Each module of a package uses only modules that are listed before it. So a reader who knows a module knows what it can
+//! depend on, and nothing goes in circles.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A package: its name, the folder of its sources, and its modules from the lowest to the highest, in rooms (groups) where it
+/// has some. A module `folder::name` is in a folder that is a room itself.
+struct Package {
+    name: &'static str,
+    sources: &'static str,
+    rooms: &'static [&'static str],
+}
+
+const PACKAGES: [Package; 8] = [
+    Package {
+        name: "vkxfb-rewriter",
+        sources: "shaders/src",
+        rooms: &[
+            // The rules, in numbers alone.
+            "setters spirv topology counts tessellator",
+            // What a shader captures and reads.
+            "capture vertex_input sysval frontend",
+            // Rewritten shaders, and ash's names for what they need.
+            "lower vulkan",
+        ],
+    },
+    Package {
+        name: "vkxfb",
+        sources: "src/runtime",
+        rooms: &[
+            "device::barrier device::identity device::tunings device::unavailable device::error device::parameters \
+             device::extensions device::table_limits device::capabilities device::checks device::workarounds device::features \
+             device::choice device::descriptor_heaps device::context device::create_device device::debug_utils device::fold \
+             device::host_memory",
+            "memory::window_table memory::descriptors memory::destroy memory::buffers memory::addresses memory::arena \
+             memory::simple_allocator",
+            "pipelines::pulling pipelines::lazy pipelines::pipeline pipelines::kernels pipelines::variants pipelines::vulkan",
+            "recording::job recording::queries recording::checks recording::capture_desc recording::set_arguments \
+             recording::collect recording::plan recording::arena_desc recording::play recording::capture \
+             recording::draw_arguments recording::graphics recording::recorder recording::draw_commands",
+        ],
+    },
+    // The head of its lib.rs describes the rooms.
+    Package {
+        name: "vkxfb-layer",
+        sources: "layer/src",
+        rooms: &[
+            "dispatch_keys error guard registry identity interface log system next chain settings versions test_switches",
+            "translate withheld",
+            "capture_support features activity instance advertise properties android creation",
+            "emulation",
+            "command_buffers",
+            "device_state device",
+            "hooks",
+        ],
+    },
+    Package {
+        name: "vkxfb-capi",
+        sources: "capi/src",
+        rooms: &[
+            "active_query error arguments extensible device context buffers pipeline capture draw draw_commands query",
+        ],
+    },
+    Package {
+        name: "vkxfb-translators",
+        sources: "translators/src",
+        rooms: &["broadcast slots split_blocks stream_output"],
+    },
+    Package {
+        name: "vkxfb-probe",
+        sources: "probe/src",
+        rooms: &[
+            // What is captured, and what is wrong with it.
+            "sentinel diagnose table names row case system trial emission shaders",
+            // How that is shown.
+            "picture self_test report bug terminal compare",
+            // The device, and what runs on it.
+            "contents gpu html subject plan records run",
+        ],
+    },
+    Package {
+        name: "vkxfb-bench",
+        sources: "bench/src",
+        rooms: &[
+            "vertices case roofline memory data by_hand contestant stats report series compare",
+            "sample state check clock pipelines plan plot run table",
+        ],
+    },
+    Package {
+        name: "vkxfb-cli",
+        sources: "cli/src",
+        rooms: &[
+            // What commands share.
+            "attributes files options log print status output glslang specialize source stages stream_output captured supplied",
+            // A module for each command.
+            "bench broadcast everything capture layer info primitives inspect lower manual probe split strip",
+            // All commands, and what is said of a wrong one.
+            "command hint",
+        ],
+    },
+];
+
+/// Returns the Rust files in a directory and its subdirectories, except files and directories named `tests`.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let shipped = entries.filter(|path| path.file_stem() != Some("tests".as_ref()));
+    shipped.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// Returns what a source text names by paths that begin with `root`, such as `device::error::RuntimeError`.
+fn used<'a>(text: &'a str, root: &str) -> Vec<&'a str> {
+    let path = |text: &'a str| {
+        let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
+        &text[..end.unwrap_or(text.len())]
+    };
+    let mut found = Vec::new();
+    for after in text.split(root).skip(1) {
+        match after.strip_prefix('{') {
+            Some(list) => {
+                let list = list.split('}').next().unwrap_or_default();
+                found.extend(
+                    list.split(',').map(|name| path(name.trim())).filter(|name| !name.is_empty()),
+                );
+            }
+            None => found.push(path(after)),
+        }
+    }
+    found
+}
+
+impl Package {
+    /// The modules in order.
+    fn order(&self) -> Vec<&'static str> {
+        self.rooms.iter().flat_map(|room| room.split_whitespace()).collect()
+    }
+
+    /// The place of the module that a path begins with.
+    fn place(&self, path: &str) -> usize {
+        let is_in = |module: &str| {
+            path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        let found = self.order().into_iter().position(is_in);
+        found.unwrap_or_else(|| panic!("{}: {path} is in no room", self.name))
+    }
+
+    /// Asserts the order of the modules. Returns how often one uses another.
+    fn check(&self) -> usize {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.sources);
+        let root = match self.sources {
+            "src/runtime" => "crate::runtime::",
+            _ => "crate::",
+        };
+        let mut uses = 0;
+        for file in files(&source) {
+            let path = file.strip_prefix(&source).unwrap().with_extension("");
+            let names: Vec<_> = path.iter().map(|name| name.to_str().unwrap()).collect();
+            // The roots of the package and of rooms list modules, and export from them.
+            if ["lib", "main", "mod"].contains(&names[0])
+                || (root != "crate::" && names.get(1) == Some(&"mod"))
+            {
+                continue;
+            }
+            let place = self.place(&names.join("::"));
+            let text = fs::read_to_string(&file).unwrap();
+            let shipped = text.split("#[cfg(test)]\n").next().unwrap();
+            let code = shipped.lines().filter(|line| !line.trim_start().starts_with("//"));
+            // What is visible in a module is no use of it.
+            let code = code.collect::<Vec<_>>().join("\n").replace("pub(in crate", "pub(in ");
+            for other in used(&code, root) {
+                assert!(self.place(other) <= place, "{}: {other} comes later", file.display());
+                uses += 1;
+            }
+        }
+        uses
+    }
+}
+
+#[test]
+fn modules_use_only_those_before_them() {
+    for package in PACKAGES {
+        let uses = package.check();
+        assert!(uses >= 2, "{}: {uses} found", package.name);
+    }
+}
