@@ -1,5 +1,5 @@
 // A tube around a knot, made of vertex numbers alone: 600 rings of 60 squares.
-// vkxfb capture examples/knot.wgsl --vertices 216000 --picture knot.png --view 20,-60
+// vkxfb capture examples/knot.wgsl --vertices 216000 --picture knot.png
 
 struct Knot {
     @builtin(position) position: vec4f,

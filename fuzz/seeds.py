@@ -138,13 +138,14 @@ def reports():
         return {
             "device": {"name": "Mali-G52", "driver": "panvk", "driver_version": "25.0.7", "api_version": "1.0.335",
                        "vendor_id": 5045, "device_id": device, "limits": {"maxPushConstantsSize": "128"}},
-            "host": {"os": "linux", "cpu": "A53", "memory_kib": 1048576}, "command": "vkxfb probe --json",
-            "trials": [{"trial": "indirect-dispatch", "result": "works"}, {"trial": "speed", "result": "slow"}],
+            "host": {"os": "linux", "architecture": "aarch64", "cpu": "A53", "memory_kib": 1048576},
+            "command": "vkxfb probe --json", "profile": "", "resources": "",
+            "trials": [{"trial": trial, "result": "works", "text": ""} for trial in ("indirect-dispatch", "speed")],
             "results": list(every),
         }
 
     def whole(*reports):
-        return json.dumps({"schema": 1, "tool_version": "0.1.0", "reports": list(reports)})
+        return json.dumps({"schema": 1, "tool_version": "0.1.0", "outcome": "all-right", "reports": list(reports)})
 
     first = results("compute", right="1x1 3x1 7x3", wrong="9x1", not_run="4294967295x2")
     second = results("vertex", geometry="points", right="3x1")

@@ -15,7 +15,7 @@ use vkxfb_rewriter::topology::PrimitiveTopology;
 /// The arguments of `vkxfb bench`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct BenchArguments {
     /// The device: its index, or a part of its name; by default the first
     #[arg(long)]
     device: Option<DeviceSelector>,
@@ -97,7 +97,7 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| "a number of seconds".to_owned())
 }
 
-impl Arguments {
+impl BenchArguments {
     fn effort(&self) -> Effort {
         let effort = Effort::default();
         let limit = if self.full { Duration::from_secs(60) } else { effort.limit };
@@ -118,7 +118,7 @@ impl Arguments {
 }
 
 /// Runs `vkxfb bench`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+pub(crate) fn run(arguments: &BenchArguments) -> Result<u8> {
     // The arguments are checked before the device is opened, so that errors are reported at once.
     let plan = arguments.plan()?;
     crate::files::check_outputs([&arguments.plot])?;

@@ -9,7 +9,7 @@ use vkxfb_translators::broadcast::{BroadcastOptions, broadcast_color};
 /// The arguments of `vkxfb broadcast-color`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct BroadcastArguments {
     /// A fragment shader in SPIR-V whose output at location 0 stands for gl_FragColor
     shader: PathBuf,
     /// Name of the entry point, if there are several
@@ -36,7 +36,7 @@ Exit status: 0, or 2 if the colour cannot be broadcast.";
 
 /// The changes that the command made, for `--json`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct BroadcastReport<'a> {
     entry_point: &'a str,
     /// Whether the shader has a second colour for dual-source blending.
     dual_source: bool,
@@ -55,14 +55,14 @@ struct Output {
 }
 
 /// Runs `vkxfb broadcast-color`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+pub(crate) fn run(arguments: &BroadcastArguments) -> Result<u8> {
     let words = crate::source::read_spirv(&arguments.shader)?;
     let mut options = BroadcastOptions::new(arguments.attachments, arguments.max_attachments)
         .max_dual_source_attachments(arguments.max_dual_source);
     options.entry_point = arguments.entry_point.as_deref();
     let broadcast = broadcast_color(&words, &options)
         .with_context(|| arguments.shader.display().to_string())?;
-    let report = Report {
+    let report = BroadcastReport {
         entry_point: &broadcast.entry_point,
         dual_source: broadcast.dual_source,
         added: broadcast

@@ -30,7 +30,7 @@ use vkxfb_rewriter::lower::reflect;
 use vkxfb_rewriter::lower::{Backend, Captures};
 use vkxfb_rewriter::topology::ProvokingVertex;
 
-use self::attributes::{Choices, Files};
+use self::attributes::Choices;
 use self::compare::Compared;
 use self::device::Job;
 use self::drawn::DrawArguments;
@@ -47,23 +47,22 @@ use crate::stages::Stages;
 /// The arguments of `vkxfb capture`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct CaptureArguments {
     /// A vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
     captured: crate::captured::Captured,
     #[command(flatten)]
     draw: DrawArguments,
-    /// What the input with this name or location reads, if the name does not tell: a column (0=position), converted to
-    /// another format than the shader declares (1=color:R8G8B8A8_UNORM), numbers for all vertices (normal=0,0,1, or one
-    /// number for all components), or normals of the mesh's triangles (normal=computed)
-    #[arg(long = "attribute", value_name = "INPUT=COLUMN[:FORMAT]|NUMBERS|computed")]
+    /// What the input with this name or location reads, if the name does not tell: a column (0=position), or numbers for
+    /// all vertices (normal=0,0,1, or one number for all components)
+    #[arg(long = "attribute", value_name = "INPUT=COLUMN|NUMBERS")]
     attributes: Vec<Choices>,
     #[command(flatten)]
     supplied: crate::supplied::Supplied,
     /// Make up what is not given, the same at each run: numbers for attributes, buffers and push constants, and patches
     /// of as many vertices as the control shader makes of each
-    #[arg(long, requires = "vertices", conflicts_with_all = ["mesh", "indices", "per_instance"])]
+    #[arg(long, requires = "vertices", conflicts_with_all = ["mesh", "indices"])]
     made_up: bool,
     /// The backend that captures: native, vertex or compute
     #[arg(long, value_parser = crate::options::parse_backend, default_value = "compute")]
@@ -80,11 +79,6 @@ pub(crate) struct Arguments {
     /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
     resources: crate::options::ResourcesName,
-
-    /// Pass lowered shaders to the driver without optimizing them, to rule out effects of the
-    /// optimizer
-    #[arg(long)]
-    unoptimized: bool,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
@@ -96,10 +90,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER", requires = "geometry",
         value_parser = clap::value_parser!(u32).range(..MAX_STREAMS as i64))]
     stream: Option<u32>,
-    /// Size of each capture buffer in bytes, to see what does not fit; by default there is room for
-    /// everything
-    #[arg(long, value_name = "BYTES")]
-    buffer_size: Option<u64>,
     /// How vertices are shown; by default in the format for the extension of --output, otherwise as
     /// a table. With --picture they are shown only if this or --output is given
     #[arg(long, value_enum)]
@@ -118,16 +108,11 @@ const EXAMPLES: &str = "Examples:
       --push model.bin -o out.ply
       what its decorations capture, as a mesh
   vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0.tint=1,0.5,0 \\
-      --uniform '0.0.camera=perspective(60,1,0.1,100)*look_at(0,2,5,0,0,0)' \\
-      --push model=identity --picture bunny.png
-  vkxfb capture my.vert --mesh grid.obj --per-instance trees.csv \\
-      --attribute normal=computed,sway=0.5,0
+      --uniform 0.0.camera=identity --push model=identity --picture bunny.png
   vkxfb capture my.vert --mesh points.csv --topology line-strip \\
       --varyings gl_Position,colour --format json \\
-      --attribute 0=place,1=tint:R8G8B8A8_UNORM
+      --attribute 0=place,sway=0.5,0
   vkxfb capture my.vert.spv --mesh grid.ply --compare --picture out.svg
-  vkxfb capture my.vert.spv --mesh bunny.obj --picture out.png \\
-      --view corner --colour normal --size 1280x720
   vkxfb capture my.vert.spv --geometry my.geom --mesh bunny.obj \\
       --varyings gl_Position -o out.ply
       what a geometry shader emits
@@ -136,8 +121,6 @@ const EXAMPLES: &str = "Examples:
       what tessellation shaders divide two patches into
   vkxfb capture my.vert --geometry my.geom --made-up --vertices 48 --compare
       whether the driver captures the same, whatever the shaders read
-  vkxfb capture my.vert --mesh fox.glb --uniform 0.1.joints=skin -o out.glb
-      a skin, its joints where the file's nodes are
   vkxfb capture my.vert --geometry two_streams.geom --vertices 9 --stream 1
 
 Without --varyings, and where the shader's decorations say nothing of it, the
@@ -145,29 +128,21 @@ position and all outputs with locations are captured.
 
 A mesh has columns: OBJ has position, normal, texcoord and color; glTF these,
 tangent, uv1, joints and weights, of all meshes of its scene, where their
-nodes are, without animations and morph targets; PLY and CSV have those whose
-scalars are named x y z, nx ny nz, u v (or s t), red green blue alpha, and
-others by the names of their scalars: speed, offset.x offset.y, weights[0]
-weights[1]. Inputs take the column of their name, whatever stands before it:
-inPosition, a_pos and in.var.POSITION0 take position. --attribute says what
-others take: a column, numbers that are the same for all vertices, or normals
-of the triangles. A file of --per-instance has columns of which each instance
-takes a row.
+nodes are, without animations, morph targets and the matrices of skins; PLY
+and CSV have those whose scalars are named x y z, nx ny nz, u v (or s t), red
+green blue alpha, and others by the names of their scalars: speed, offset.x
+offset.y, weights[0] weights[1]. Inputs take the column of their name,
+whatever stands before it: inPosition, a_pos and in.var.POSITION0 take
+position. --attribute says what others take: a column, or numbers that are the
+same for all vertices.
 
 Files of --uniform and --push are bytes as the shader reads them: blocks in
 their std140, std430 or scalar layout. A .json has members by their names:
-{\"tint\": [1, 0.5, 0], \"view\": \"scale(2)\", \"lights\": [{\"power\": 2}]}.
+{\"tint\": [1, 0.5, 0], \"view\": \"identity\", \"lights\": [{\"power\": 2}]}.
 Images and samplers cannot be given. Members take numbers in their order
-(tint=1,0.5,0; one number is for all of them), and matrices identity,
-perspective(fovy,aspect,near,far),
-orthographic(left,right,bottom,top,near,far), look_at(x,y,z, of-x,of-y,of-z),
-translate(x,y,z), rotate(degrees, x,y,z), scale(x,y,z), or a product of them;
-an array of matrices takes skin, the joints of a glTF's skins where its nodes
-are. They are what the source means: where the module says that it is of HLSL,
-mul(matrix, vector) does what the matrix is named for. Where the source
-language is stripped a matrix is the SPIR-V one. Projections are to Vulkan's
-clip space from a world whose y is up. vkxfb inspect shows a shader's inputs,
-outputs and push constants.
+(tint=1,0.5,0; one number is for all of them), those of a matrix column by
+column (of HLSL row by row), or identity. vkxfb inspect shows a shader's
+inputs, outputs and push constants.
 
 PLY and glTF have their vertices where an output that is named as a position
 has them (worldPos), otherwise where Position is: as it was captured where its
@@ -186,15 +161,10 @@ tessellation, primitives are compared as sets, with a tolerance for floats: in
 what order a patch's primitives are captured, how its points are connected,
 and the last bits are left to the driver (src/guide/limits.md#tessellation).";
 
-impl Arguments {
+impl CaptureArguments {
     /// Checks the arguments, as far as that is possible without reading files.
     fn check(&self) -> Result<()> {
-        self.picture.check()?;
         crate::files::check_outputs([&self.output, &self.picture.picture])?;
-        let stage = self.captured.selected.stage().unwrap_or(ExecutionModel::Vertex);
-        if stage != ExecutionModel::Vertex {
-            bail!("only vertex shaders are captured: pipelines take no others");
-        }
         if self.backend == Backend::Vertex
             && let Some((stage, _)) = self.captured.later().first()
         {
@@ -222,7 +192,7 @@ impl Arguments {
 }
 
 /// Runs `vkxfb capture`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+pub(crate) fn run(arguments: &CaptureArguments) -> Result<u8> {
     arguments.check()?;
     let format = arguments.shown_as()?;
     let sources = arguments.captured.read(&arguments.shader)?;
@@ -247,12 +217,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         crate::print::complain("warning:", what);
     }
     let progress = Steps::new(picture.is_some());
-    let read = |file: &Option<PathBuf>| file.as_deref().map(Mesh::read).transpose();
     progress.begin("reading");
-    let DrawArguments { mesh, per_instance, .. } = &arguments.draw;
-    // If a file cannot be read, the error names the file.
-    let (mesh, instances) = (read(mesh)?, read(per_instance)?);
-    let files = Files { mesh: mesh.as_ref(), instances: instances.as_ref() };
+    // If the file cannot be read, the error names it.
+    let mesh = arguments.draw.mesh.as_deref().map(Mesh::read).transpose()?;
     let shows = Shows { plan: &plan, picture: picture.as_ref(), format };
     // What is missing or wrong may be of any of the shaders.
     let in_files = || {
@@ -260,7 +227,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
         let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
         files.join(" and ")
     };
-    capture(arguments, &stages, files, &shows, &progress).with_context(in_files)
+    capture(arguments, &stages, mesh.as_ref(), &shows, &progress).with_context(in_files)
 }
 
 /// The captured outputs, and how they are shown.
@@ -271,43 +238,31 @@ struct Shows<'a> {
 }
 
 fn capture(
-    arguments: &Arguments,
+    arguments: &CaptureArguments,
     stages: &Stages<'_>,
-    files: Files<'_>,
+    mesh: Option<&Mesh>,
     shows: &Shows<'_>,
     progress: &Steps,
 ) -> Result<u8> {
     let Shows { plan, picture, format } = *shows;
     let mut missing = Missing::default();
-    let (made_up, vertices) = (arguments.made_up, arguments.draw.end());
-    let chosen = &arguments.attributes;
+    let made_up = arguments.made_up;
+    let vertices = arguments.draw.vertices.filter(|_| made_up);
     let vertex_data = attributes::vertex_data(
         stages.first(),
-        files,
-        chosen,
-        vertices.filter(|_| made_up),
+        mesh,
+        &arguments.attributes,
+        vertices,
         &mut missing,
     )?;
-    let (contents, applies_skin) =
-        contents::of(&arguments.supplied, stages, files, made_up, &mut missing)?;
+    let contents = contents::of(&arguments.supplied, stages, made_up, &mut missing)?;
     arguments.draw.note_missing(&mut missing);
     let is_tessellated = arguments.captured.control.is_some();
     let geometry = reflect::geometry(&stages.shader, &stages.native())?;
     let assembly = arguments.draw.assembly(geometry, is_tessellated, made_up, &mut missing)?;
     missing.check()?;
-    for mesh in files.mesh.into_iter().chain(files.instances) {
-        mesh.remark.iter().for_each(crate::print::remark);
-    }
-    if let Some(mesh) = files.mesh.filter(|mesh| mesh.joints.is_some())
-        && !(applies_skin && vertex_data.reads_joints)
-    {
-        crate::print::remark(format_args!(
-            "{} has a skin that this shader does not apply: it needs inputs for joints and weights, and a block whose \
-             matrices are given as =skin",
-            mesh.name
-        ));
-    }
-    let drawn = arguments.draw.drawn(files, &vertex_data)?;
+    mesh.and_then(|mesh| mesh.remark.as_ref()).into_iter().for_each(crate::print::remark);
+    let drawn = arguments.draw.drawn(mesh, &vertex_data)?;
     if let Some(remark) = drawn.left_over(assembly) {
         crate::print::remark(remark);
     }
@@ -321,7 +276,6 @@ fn capture(
         layout: &plan.layout,
         stream: plan.stream,
         provoking: arguments.provoking,
-        buffer_size: arguments.buffer_size,
     };
     let mut later_point_size = false;
     for shader in stages.all() {
@@ -331,7 +285,6 @@ fn capture(
         device: arguments.device.clone(),
         profile: arguments.profile.into(),
         resources: arguments.resources.into(),
-        unoptimized: arguments.unoptimized,
         validation: arguments.validate,
         later_point_size,
         ..OpenOptions::default()

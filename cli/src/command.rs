@@ -28,7 +28,8 @@ const EXAMPLES: &str = r#"Examples:
                                       what a geometry shader behind a vertex shader emits
   vkxfb capture my.vert --control my.tesc --evaluation my.tese --patch-control-points 3 --vertices 6
                                       what tessellation shaders make of two patches
-  vkxfb probe --shader my.vert.spv --topology triangle-strip --vertices 7
+  vkxfb probe shader my.vert.spv --topology triangle-strip --vertices 7
+                                      whether a shader of yours is captured alike by every backend
   vkxfb layer install --user          let the Vulkan loader find the layer
   vkxfb completions bash              what a shell completes commands with; vkxfb man prints a page
 vkxfb COMMAND --help has more.
@@ -62,30 +63,30 @@ something wrong; 2 it could not run."#;
 pub(crate) enum Command {
     /// Measure how fast captures are, compared with the driver's own and with a kernel that only
     /// moves the bytes.
-    Bench(bench::Arguments),
+    Bench(bench::BenchArguments),
     /// Let a fragment shader write its colour to every attachment.
-    BroadcastColor(broadcast::Arguments),
+    BroadcastColor(broadcast::BroadcastArguments),
     /// Capture the outputs of a vertex, tessellation evaluation or geometry shader, for a mesh or a
     /// number of vertices.
-    Capture(capture::Arguments),
+    Capture(capture::CaptureArguments),
     /// Print a script with which a shell completes commands and options.
     Completions(manual::CompletionArguments),
     /// List the devices, the backends that are available on each, and why others are not.
-    Info(info::Arguments),
+    Info(info::InfoArguments),
     /// Show what a shader captures, and the locations that it does not use.
-    Inspect(inspect::Arguments),
+    Inspect(inspect::InspectArguments),
     /// Install the Vulkan layer, or print its manifest.
-    Layer(layer::Arguments),
+    Layer(layer::LayerArguments),
     /// Rewrite a shader for a backend.
-    Lower(lower::Arguments),
+    Lower(lower::LowerArguments),
     /// Print the manual page, in roff.
     Man,
     /// Make each member of a shader's output blocks and structures a variable.
-    SplitBlocks(split::Arguments),
+    SplitBlocks(split::SplitArguments),
     /// Remove transform feedback from a module, for a driver that should not capture.
-    StripXfb(strip::Arguments),
+    StripXfb(strip::StripArguments),
     /// Capture every topology and compare the bytes with a model of the specification.
-    Probe(probe::Arguments),
+    Probe(probe::ProbeArguments),
 }
 
 #[cfg(test)]

@@ -1,10 +1,8 @@
 //! Advises the user which option of the command avoids an error. Messages of the library do not mention
 //! options, because the library does not know them.
 
-use vkxfb::runtime::RuntimeError;
-use vkxfb_probe::gpu::GpuError;
 use vkxfb_rewriter::capture::CaptureError;
-use vkxfb_rewriter::lower::{Backend, LowerError};
+use vkxfb_rewriter::lower::LowerError;
 
 use crate::command::Command;
 
@@ -21,23 +19,9 @@ pub(super) fn hint(error: &anyhow::Error, command: &Command) -> Option<&'static 
         };
         capture.is_some_and(nothing)
     });
-    let is_of_vertex = error.chain().any(|cause| {
-        use RuntimeError::Unsupported;
-        let is_it = |e: &RuntimeError| matches!(e, Unsupported { backend: Backend::Vertex, .. });
-        match cause.downcast_ref::<GpuError>() {
-            Some(GpuError::Runtime(runtime)) => is_it(runtime),
-            _ => cause.downcast_ref().is_some_and(is_it),
-        }
-    });
-    if is_of_vertex && let Command::Capture(_) = command {
-        return Some(
-            "--no-indices draws the vertices of a mesh one after another, which the vertex backend does; the others \
-             take indices",
-        );
-    }
     let takes_list = match command {
         Command::Lower(arguments) => !arguments.has_list(),
-        Command::Probe(arguments) => !arguments.has_list(),
+        Command::Probe(arguments) => arguments.captures_decorations(),
         _ => false,
     };
     (captures_nothing && takes_list).then_some(

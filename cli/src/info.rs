@@ -18,7 +18,7 @@ use crate::layer::{Installed, NAME, installed};
 
 /// The arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub(crate) struct InfoArguments {
     /// Limit the features of the devices that are used
     #[arg(long, value_enum, default_value_t)]
     profile: crate::options::ProfileName,
@@ -97,7 +97,7 @@ impl From<&Tuning> for TuningStatus {
 }
 
 /// Runs `vkxfb info`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
     let devices = devices(&OpenOptions {
         driver: arguments.driver.clone(),
         profile: arguments.profile.into(),

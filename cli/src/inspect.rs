@@ -26,12 +26,12 @@ use crate::supplied::{self, Member};
 /// The arguments of `vkxfb inspect`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct InspectArguments {
     /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL
     /// (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
     #[command(flatten)]
-    captured: crate::captured::Captured,
+    translated: crate::captured::Translated,
     /// Show what is captured as Mesa and OpenGL list it: outputs by component, and varyings
     #[arg(long)]
     gl: bool,
@@ -186,9 +186,9 @@ struct VaryingRow {
 }
 
 /// Runs `vkxfb inspect`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let sources = arguments.captured.read(&arguments.shader)?;
-    let file = arguments.captured.file(&arguments.shader);
+pub(crate) fn run(arguments: &InspectArguments) -> Result<u8> {
+    let sources = arguments.translated.captured.read(&arguments.shader)?;
+    let file = arguments.translated.captured.file(&arguments.shader);
     let inspection = inspect(arguments, &sources).with_context(|| file.display().to_string())?;
     if arguments.json {
         crate::print::show_json(&inspection)?;
@@ -198,12 +198,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(0)
 }
 
-fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
+fn inspect(arguments: &InspectArguments, sources: &Sources) -> Result<Inspection> {
     let values = sources.specialized();
-    let stages = arguments.captured.stages(sources, &values);
+    let stages = arguments.translated.stages(sources, &values);
     let shader = stages.shader;
     let mut before = Vec::new();
-    for (shader, file) in stages.before.iter().zip(arguments.captured.files(&arguments.shader)) {
+    for (shader, file) in
+        stages.before.iter().zip(arguments.translated.captured.files(&arguments.shader))
+    {
         let entry = shader.module().and_then(|module| Ok(shader.find(&module)?));
         let entry = entry.with_context(|| file.display().to_string())?;
         before.push(StageRow { stage: stage_name(entry.model), entry_point: entry.name });
@@ -213,7 +215,7 @@ fn inspect(arguments: &Arguments, sources: &Sources) -> Result<Inspection> {
     let module = shader.module()?;
     let entry = shader.find(&module)?;
     let declarations = Declarations::of(&module);
-    let layout = match arguments.captured.list(&shader)? {
+    let layout = match arguments.translated.list(&shader)? {
         None => Layout::from_decorations(&module, &declarations, &entry),
         Some(list) => Ok(Layout::from_list(&declarations, &entry, &list)?),
     };

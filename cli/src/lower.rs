@@ -15,7 +15,7 @@ use crate::source::Sources;
 /// The arguments of `vkxfb lower`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct LowerArguments {
     /// A shader in SPIR-V (a vertex shader; for the native backend also a tessellation evaluation
     /// or geometry shader), or a vertex shader in WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_parser = crate::options::parse_backend)]
     backend: Backend,
     #[command(flatten)]
-    captured: crate::captured::Captured,
+    translated: crate::captured::Translated,
     #[command(flatten)]
     attributes: crate::attributes::Attributes,
     /// For the compute backend: number of invocations of a workgroup
@@ -70,10 +70,10 @@ of stream-output.json.
 
 Exit status: 0, or 2 if the shader cannot be lowered in this way.";
 
-impl Arguments {
+impl LowerArguments {
     /// Whether options name the outputs to capture, so that decorations are ignored.
     pub(super) fn has_list(&self) -> bool {
-        self.captured.has_list()
+        self.translated.has_list()
     }
 
     fn resources(&self) -> ResourcePlan {
@@ -85,34 +85,34 @@ impl Arguments {
 }
 
 /// Runs `vkxfb lower`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+pub(crate) fn run(arguments: &LowerArguments) -> Result<u8> {
     if arguments.backend != Backend::Compute && !arguments.attributes.is_empty() {
         bail!(
             "--attribute and --binding are for the compute backend: the others leave vertex input to the driver"
         );
     }
     if arguments.backend == Backend::Vertex
-        && let Some((stage, _)) = arguments.captured.later().first()
+        && let Some((stage, _)) = arguments.translated.captured.later().first()
     {
         let option = stage.option();
         bail!(
             "{option} is for the native and the compute backend: the vertex backend takes vertex shaders alone"
         );
     }
-    let sources = arguments.captured.read(&arguments.shader)?;
-    let file = arguments.captured.file(&arguments.shader);
+    let sources = arguments.translated.captured.read(&arguments.shader)?;
+    let file = arguments.translated.captured.file(&arguments.shader);
     let (lowered, vertex_input) =
         lower(arguments, &sources).with_context(|| file.display().to_string())?;
-    arguments.output.put(&lowered.words, &Report::of(&lowered, vertex_input.as_ref()))
+    arguments.output.put(&lowered.words, &LowerReport::of(&lowered, vertex_input.as_ref()))
 }
 
 /// Lowers the shader. Also returns the vertex input for the compute backend, whose shaders pull attributes (read them
 /// from the vertex buffers themselves).
-fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<VertexInput>)> {
+fn lower(arguments: &LowerArguments, sources: &Sources) -> Result<(Lowered, Option<VertexInput>)> {
     let values = sources.specialized();
-    let stages = arguments.captured.stages(sources, &values);
+    let stages = arguments.translated.stages(sources, &values);
     let mut shader = stages.shader;
-    let list = arguments.captured.list(&shader)?;
+    let list = arguments.translated.list(&shader)?;
     shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
     Ok(match arguments.backend {
         Backend::Native => {
@@ -138,7 +138,7 @@ fn lower(arguments: &Arguments, sources: &Sources) -> Result<(Lowered, Option<Ve
 
 /// The properties of the lowered module that a program has to know, for `--json`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct LowerReport<'a> {
     backend: &'static str,
     entry_point: &'a str,
     /// The 128-bit XXH3 hash of the module's words.
@@ -196,7 +196,7 @@ struct Attribute {
     offset: u32,
 }
 
-impl<'a> Report<'a> {
+impl<'a> LowerReport<'a> {
     fn of(lowered: &'a Lowered, vertex_input: Option<&VertexInput>) -> Self {
         let compute = lowered.compute();
         let bindings = vertex_input.map_or(&[][..], |input| &input.bindings);

@@ -34,13 +34,20 @@ pub fn page(mut command: Command) -> Result<u8> {
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
-    for subcommand in command.get_subcommands().filter(|command| command.get_name() != "help") {
-        let man = clap_mangen::Man::new(subcommand.clone());
-        writeln!(page, ".SH \"{}\"", subcommand.get_bin_name().unwrap_or_default())?;
-        man.render_synopsis_section(&mut page)?;
-        man.render_description_section(&mut page)?;
-        man.render_options_section(&mut page)?;
-    }
+    command.get_subcommands().try_for_each(|subcommand| add(subcommand, &mut page))?;
     show(&String::from_utf8(page)?)?;
     Ok(0)
+}
+
+/// Adds the sections of a command and its subcommands to the manual page.
+fn add(command: &Command, page: &mut Vec<u8>) -> Result<()> {
+    if command.get_name() == "help" {
+        return Ok(());
+    }
+    let man = clap_mangen::Man::new(command.clone());
+    writeln!(page, ".SH \"{}\"", command.get_bin_name().unwrap_or_default())?;
+    man.render_synopsis_section(page)?;
+    man.render_description_section(page)?;
+    man.render_options_section(page)?;
+    command.get_subcommands().try_for_each(|subcommand| add(subcommand, page))
 }

@@ -32,29 +32,6 @@ impl From<StageName> for ExecutionModel {
     }
 }
 
-/// Options that select a shader of a module.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Selected {
-    /// Stage of the shader; by default the first of these stages that the module has
-    #[arg(long, value_name = "STAGE")]
-    pub(crate) stage: Option<StageName>,
-    /// Name of the entry point, if there are several
-    #[arg(long, value_name = "NAME")]
-    pub(crate) entry_point: Option<String>,
-}
-
-impl Selected {
-    /// The stage that `--stage` names. `None` without this option.
-    pub(crate) fn stage(&self) -> Option<ExecutionModel> {
-        self.stage.map(ExecutionModel::from)
-    }
-
-    /// The entry point that `--entry-point` names. `None` without this option.
-    pub(crate) fn entry_point(&self) -> Option<&str> {
-        self.entry_point.as_deref()
-    }
-}
-
 /// Selects the features of a device that are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileName {

@@ -29,9 +29,43 @@ use self::running::Running;
 /// The arguments of `vkxfb probe`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
-pub(crate) struct Arguments {
+pub(crate) struct ProbeArguments {
     #[command(subcommand)]
     command: Option<Subcommand>,
+    /// Only this shader of the probe: identify, two_buffers or attributes, or a geometry shader or tessellation shaders
+    /// behind identify, such as lines_to_triangles_cut
+    #[arg(long, value_name = "NAME", value_parser = parse_built_in)]
+    shader: Option<BuiltIn>,
+    #[command(flatten)]
+    run: RunArguments,
+    /// Check that every kind of fault is recognized, without a device
+    #[arg(long, conflicts_with_all = ["html", "report", "device", "shader", "backend", "topology"])]
+    self_test: bool,
+}
+
+/// The arguments of `vkxfb probe shader`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = SHADER_EXAMPLES,
+    // They are taken to say which command takes them.
+    mut_arg("control", |option| option.hide(true)),
+    mut_arg("evaluation", |option| option.hide(true))
+)]
+struct ShaderArguments {
+    /// A vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs)
+    #[arg(value_name = "FILE")]
+    shader: PathBuf,
+    #[command(flatten)]
+    captured: crate::captured::Captured,
+    #[command(flatten)]
+    supplied: crate::supplied::Supplied,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+/// The options that say how a probe runs, whichever shaders it captures.
+#[derive(Debug, clap::Args)]
+struct RunArguments {
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
     device: Option<DeviceSelector>,
@@ -54,14 +88,6 @@ pub(crate) struct Arguments {
     /// Only this topology, for example triangle-strip
     #[arg(long, value_parser = parse_topology)]
     topology: Option<PrimitiveTopology>,
-    /// Only this shader: a vertex shader in SPIR-V, WGSL (.wgsl) or GLSL (.vert, .glsl, .vs), or one of identify,
-    /// two_buffers, attributes
-    #[arg(long, value_name = "FILE|NAME")]
-    shader: Option<PathBuf>,
-    #[command(flatten)]
-    captured: crate::captured::Captured,
-    #[command(flatten)]
-    supplied: crate::supplied::Supplied,
     /// Only this provoking vertex: first or last
     #[arg(long, value_parser = crate::options::parse_provoking)]
     provoking: Option<ProvokingVertex>,
@@ -106,9 +132,6 @@ pub(crate) struct Arguments {
     /// shader; device, driver, machine and limits; the result of every case, for `probe compare`
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Check that every kind of fault is recognized, without a device
-    #[arg(long, conflicts_with_all = ["html", "report", "device", "shader", "backend", "topology"])]
-    self_test: bool,
     /// Run as a child process that captures cases: for the probe's own use
     #[arg(long, hide = true)]
     worker: Option<isolate::Task>,
@@ -123,7 +146,26 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 enum Subcommand {
     /// Compare two reports: which cases became right or wrong, and which are new or gone
-    Compare(compare::Arguments),
+    Compare(compare::CompareArguments),
+    /// Capture a shader of yours with every topology, and compare the backends
+    Shader(Box<ShaderArguments>),
+}
+
+/// A shader of the probe.
+#[derive(Debug, Clone)]
+enum BuiltIn {
+    Vertex(ProbeShader),
+    /// A geometry shader or tessellation shaders, behind a vertex shader.
+    Geometry(ProbeGeometry),
+}
+
+/// What one run of the command probes, and how.
+struct Job<'a> {
+    arguments: &'a RunArguments,
+    /// The only shaders that are captured. `None` for all of the probe's own.
+    subject: Option<Subject>,
+    /// The options that describe shaders of the user's, except the names of their files.
+    shader_options: Vec<String>,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -134,32 +176,19 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --driver libvulkan_panfrost.so     on a board that has no Vulkan loader
   vkxfb probe --isolate --timeout 20             with a driver whose calls never return
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
-  vkxfb probe --shader my.vert.spv               a shader of yours
-  vkxfb probe --shader my.wgsl --varyings @Position --uniform 0.0=camera.bin
-  vkxfb probe --shader my.vert.spv --geometry my.geom --varyings gl_Position
-  vkxfb probe --shader identify --geometry lines_to_triangles_cut
+  vkxfb probe --shader lines_to_triangles_cut
+  vkxfb probe shader my.vert.spv                 a shader of yours
 
-A geometry shader of yours is captured of each topology that it takes. What it
-emits is captured first from a list of the same primitives, which an index
-buffer assembles, so that what the device makes of strips and fans is compared
-with that. The probe's own are named after the primitives that they take and
-emit: {points, lines, triangles, lines_adjacency, triangles_adjacency}_to_
+Geometry shaders are named after the primitives that they take and emit:
+{points, lines, triangles, lines_adjacency, triangles_adjacency}_to_
 {points, lines, triangles}, with _cut where each primitive has strips of other
 lengths. These emit to several vertex streams: points_to_triangles_2_streams,
 points_to_{points, lines}_4_streams. patches_to_{points, lines, triangles} are
-tessellation shaders of the probe, for --topology patch-list; of yours
-vkxfb capture --compare takes them.
+tessellation shaders, for --topology patch-list.
 
 Where a shader emits to several streams, the buffer of one of them is too
 small in most draws: it has to hold what fits, and the other streams
 everything.
-
-Without --varyings, and where the decorations of a shader of yours say nothing
-of it, its position and all outputs with locations are captured.
-
-Attributes of a shader of yours hold made-up numbers, and so do descriptors
-and push constants for which no file is given: small ones, and the same for
-every backend.
 
 Where the device is lost, or does not finish in time, the probe goes on in a
 child process, with one case at a time, names the case that did it, and starts
@@ -181,6 +210,39 @@ its end.
 Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb
 relies on; 2 something kept the probe from running, a case or a trial was
 lost, or the validation layer objected.";
+
+const SHADER_EXAMPLES: &str = "Examples:
+  vkxfb probe shader my.vert.spv --quick
+  vkxfb probe shader my.vert.spv --topology triangle-strip --vertices 7
+  vkxfb probe shader my.wgsl --varyings @Position --uniform 0.0=camera.bin
+  vkxfb probe shader my.vert.spv --geometry my.geom --varyings gl_Position
+
+What each draw should write is captured first from a list of its vertices, and
+compared between the backends. A geometry shader is captured of each topology
+that it takes. What it emits is captured first from a list of the same
+primitives, which an index buffer assembles, so that what the device makes of
+strips and fans is compared with that. vkxfb capture --compare takes
+tessellation shaders.
+
+Without --varyings, and where the shader's decorations say nothing of it, its
+position and all outputs with locations are captured.
+
+Attributes hold made-up numbers, and so do descriptors and push constants for
+which no file is given: small ones, and the same for every backend.
+
+vkxfb probe --help says what the probe tries before, how it goes on where a
+driver crashes, and what the exit status means.";
+
+fn parse_built_in(name: &str) -> Result<BuiltIn, String> {
+    let vertex = ProbeShader::by_name(name).map(BuiltIn::Vertex);
+    let found = vertex.or_else(|| ProbeGeometry::by_name(name).map(BuiltIn::Geometry));
+    found.ok_or_else(|| {
+        let names = ProbeShader::all().map(|shader| shader.to_string()).join(", ");
+        format!(
+            "one of {names}, or a geometry shader that vkxfb probe --help names; vkxfb probe shader FILE takes a file"
+        )
+    })
+}
 
 /// Parses the name of a topology, as this command writes it (`triangle-list`) or as Vulkan does
 /// (`VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST`, or without that prefix).
@@ -215,27 +277,30 @@ fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 /// Runs `vkxfb probe`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    if let Some(Subcommand::Compare(files)) = &arguments.command {
-        return compare::run(files);
+pub(crate) fn run(arguments: &ProbeArguments) -> Result<u8> {
+    match &arguments.command {
+        Some(Subcommand::Compare(files)) => compare::run(files),
+        // Files are read before any device is opened, so that errors are reported before the long run.
+        Some(Subcommand::Shader(shader)) => probe(&Job {
+            arguments: &shader.run,
+            subject: Some(shader.subject()?),
+            shader_options: [shader.captured.options(), shader.supplied.options()].concat(),
+        }),
+        None if arguments.self_test => self_test::run(arguments.run.json),
+        None => {
+            let subject = arguments.shader.as_ref().map(|shader| match shader {
+                BuiltIn::Vertex(shader) => Subject::built_in(shader.clone()),
+                BuiltIn::Geometry(geometry) => Subject::built_in_geometry(*geometry),
+            });
+            let (subject, shader_options) = (subject.transpose()?, Vec::new());
+            probe(&Job { arguments: &arguments.run, subject, shader_options })
+        }
     }
-    if arguments.self_test {
-        return self_test::run(arguments.json);
-    }
-    if arguments.captured.control.is_some() {
-        bail!(
-            "the probe takes no tessellation shaders from files: vkxfb capture --compare takes --control and --evaluation"
-        );
-    }
-    // Files are read before any device is opened, so that errors are reported before the long run.
-    let subject = match &arguments.shader {
-        Some(file) => Some(find_subject(arguments, file)?),
-        None if arguments.captured.geometry.is_some() => bail!("--geometry needs --shader FILE"),
-        None => match arguments.shader_options().first() {
-            Some(option) => bail!("{option} needs --shader FILE"),
-            None => None,
-        },
-    };
+}
+
+/// Probes the devices, and returns the exit status.
+fn probe(job: &Job<'_>) -> Result<u8> {
+    let arguments = job.arguments;
     let running = |is_own| {
         let file = arguments.report.as_deref().or(arguments.html.as_deref());
         Running::beside(file, is_own, arguments.restarted)
@@ -244,7 +309,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(task) = &arguments.worker {
         let running = running(false)?;
         let device = DeviceSelector::Index(task.device);
-        let Opened { gpu, mut plan, mut report } = open(arguments, device, subject.as_ref())?;
+        let Opened { gpu, mut plan, mut report } = open(job, device)?;
         plan.slow.clone_from(&task.slow);
         isolate::work(task, gpu, &plan, &mut report, running)?;
         return Ok(Outcome::AllRight.exit_code());
@@ -277,7 +342,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     #[cfg(unix)]
     crash::expect_heads(selectors.len());
     for selector in selectors {
-        match probe_device(arguments, selector, subject.as_ref(), &mut running) {
+        match probe_device(job, selector, &mut running) {
             Ok((report, failed)) => {
                 let is_enough = arguments.fail_fast && report.has_failures();
                 reports.push(report);
@@ -310,12 +375,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
     Ok(outcome.exit_code())
 }
 
-impl Arguments {
-    /// Whether options name the outputs to capture, so that decorations are ignored.
-    pub(super) fn has_list(&self) -> bool {
-        self.captured.has_list()
+impl ProbeArguments {
+    /// Whether decorations say what is captured of a shader of the user's.
+    pub(super) fn captures_decorations(&self) -> bool {
+        matches!(&self.command, Some(Subcommand::Shader(shader)) if shader.captured.varyings.is_empty())
     }
+}
 
+impl RunArguments {
     /// The maximum memory for captures in bytes. `None` if it is not limited.
     fn memory(&self) -> Option<u64> {
         let is_small = || report::HostInfo::query().memory_kib.is_some_and(|kib| kib <= 4 << 20);
@@ -356,65 +423,47 @@ impl Arguments {
         let valued = valued.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?]));
         set.chain(valued.flatten()).collect()
     }
-
-    /// Returns the options that concern shaders from files, except the names of the files.
-    fn shader_options(&self) -> Vec<String> {
-        [self.captured.options(), self.supplied.options()].concat()
-    }
 }
 
-fn find_subject(arguments: &Arguments, file: &Path) -> Result<Subject> {
-    let captured = &arguments.captured;
-    let behind = captured.geometry.as_deref();
-    let built_in = behind.and_then(Path::to_str).and_then(ProbeGeometry::by_name);
-    if let Some(shader) = file.to_str().and_then(ProbeShader::by_name) {
-        if let Some(option) = arguments.shader_options().first() {
-            bail!("{option} is for shaders from files, and {} is built in", file.display());
+impl ShaderArguments {
+    /// Reads the shaders and the contents of their descriptors.
+    fn subject(&self) -> Result<Subject> {
+        let (captured, file) = (&self.captured, self.shader.as_path());
+        if captured.control.is_some() {
+            bail!(
+                "the probe takes no tessellation shaders from files: vkxfb capture --compare takes --control and --evaluation"
+            );
         }
-        return match (behind, built_in) {
-            (None, _) => Ok(Subject::built_in(shader)?),
-            (_, Some(geometry)) if shader == ProbeGeometry::vertex_shader() => {
-                Ok(Subject::built_in_geometry(geometry)?)
-            }
-            (Some(behind), _) => bail!(
-                "{} is built in, and {} does not stand behind it: only the probe's own geometry shaders do, behind {}",
-                file.display(),
-                behind.display(),
-                ProbeGeometry::vertex_shader()
-            ),
+        // The command that repeats a case would take the name for that of the probe's shader.
+        let name = file.display();
+        if parse_built_in(&name.to_string()).is_ok() {
+            bail!(
+                "{name} is a shader of the probe, which --shader {name} takes; ./{name} is a file"
+            );
+        }
+        let sources = captured.read(file)?;
+        let values = sources.specialized();
+        let crate::stages::Stages { mut shader, before, .. } = captured.stages(&sources, &values);
+        let name = captured.file(file).display().to_string();
+        let list = match captured.list(&shader).with_context(|| name.clone())? {
+            None => crate::everything::list(&shader, None).with_context(|| name.clone())?,
+            given => given,
         };
-    }
-    let is_name = file.extension().is_none() && file.components().count() == 1;
-    if is_name && !file.exists() {
-        let names =
-            ProbeShader::all().iter().map(ProbeShader::to_string).collect::<Vec<_>>().join(", ");
-        bail!(
-            "there is no file {0} and no shader {0} of the probe, whose own are {names}",
-            file.display()
-        );
-    }
-    let sources = captured.read(file)?;
-    let values = sources.specialized();
-    let crate::stages::Stages { mut shader, before, .. } = captured.stages(&sources, &values);
-    let name = captured.file(file).display().to_string();
-    let list = match captured.list(&shader).with_context(|| name.clone())? {
-        None => crate::everything::list(&shader, None).with_context(|| name.clone())?,
-        given => given,
-    };
-    shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let all: Vec<_> = before.iter().chain([&shader]).collect();
-    let crate::supplied::Read { given, missing, .. } =
-        arguments.supplied.read(&all, None).with_context(|| name.clone())?;
-    if !missing.is_empty() {
-        bail!("{}", missing.join("; "));
-    }
-    Ok(match before.first() {
-        None => Subject::from_shader(&name, &shader, &given)?,
-        Some(vertex) => {
-            let file = file.display().to_string();
-            Subject::from_stages(&file, vertex, Some((&name, &shader)), &given)?
+        shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
+        let all: Vec<_> = before.iter().chain([&shader]).collect();
+        let crate::supplied::Read { given, missing, .. } =
+            self.supplied.read(&all).with_context(|| name.clone())?;
+        if !missing.is_empty() {
+            bail!("{}", missing.join("; "));
         }
-    })
+        Ok(match before.first() {
+            None => Subject::from_shader(&name, &shader, &given)?,
+            Some(vertex) => {
+                let file = file.display().to_string();
+                Subject::from_stages(&file, vertex, Some((&name, &shader)), &given)?
+            }
+        })
+    }
 }
 
 /// The time between two lines about the progress, which are written instead of a progress bar if standard error is not
@@ -432,11 +481,9 @@ struct Opened {
     report: ProbeReport,
 }
 
-fn open(
-    arguments: &Arguments,
-    device: DeviceSelector,
-    subject: Option<&Subject>,
-) -> Result<Opened> {
+fn open(job: &Job<'_>, device: DeviceSelector) -> Result<Opened> {
+    let Job { arguments, subject, shader_options } = job;
+    let subject = subject.as_ref();
     let options = OpenOptions {
         device: Some(device),
         // Shaders may use made-up integers as array indices, which may be out of bounds.
@@ -471,8 +518,8 @@ fn open(
     if arguments.resources == crate::options::ResourcesName::Descriptors {
         report.resources = "descriptors".to_owned();
     }
-    report.options = arguments.shader_options();
-    report.options.extend(arguments.run_options(report.device.index.is_none()));
+    report.shader_options.clone_from(shader_options);
+    report.options = arguments.run_options(report.device.index.is_none());
     if let Some(driver) = &arguments.driver {
         report.options.extend(["--driver".to_owned(), driver.display().to_string()]);
     }
@@ -489,18 +536,18 @@ fn open(
 
 /// Probes one device, and prints the results as a table, unless JSON is requested.
 fn probe_device(
-    arguments: &Arguments,
+    job: &Job<'_>,
     device: DeviceSelector,
-    subject: Option<&Subject>,
     running: &mut Option<Running>,
 ) -> Result<(ProbeReport, Option<Failing>)> {
+    let arguments = job.arguments;
     let mut say = |what: &str| {
         if let Some(Err(error)) = running.as_mut().map(|running| running.say(what)) {
             tracing::warn!("cannot write what runs beside the report: {error}");
         }
     };
     say("opening the device");
-    let Opened { mut gpu, mut plan, mut report } = open(arguments, device, subject)?;
+    let Opened { mut gpu, mut plan, mut report } = open(job, device)?;
     let start = Instant::now();
     let bar = crate::print::progress_bar();
     let told = Cell::new(start);
@@ -579,7 +626,7 @@ fn probe_device(
     Ok((report, failing))
 }
 
-fn plan(arguments: &Arguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {
+fn plan(arguments: &RunArguments, gpu: &Gpu, subject: Option<&Subject>) -> Result<Plan> {
     let backends = match arguments.backend {
         None => gpu.backends().to_vec(),
         Some(backend) => {

@@ -79,7 +79,7 @@ impl LaterStage {
 /// The language of a file. If the file is source code of a stage other than the vertex stage, the value is that stage
 /// instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SourceKind {
     Spirv,
     Wgsl,
     Glsl,
@@ -98,7 +98,7 @@ enum Kind {
     Unknown,
 }
 
-impl Kind {
+impl SourceKind {
     /// Determines the kind of a file. SPIR-V and DirectX bytecode are recognized by their magic numbers,
     /// whatever the extension is. Any other file is recognized by its extension or, if the extension is
     /// ambiguous or unknown, by its text.
@@ -217,21 +217,21 @@ fn read_of(
     constants: &Constants,
 ) -> Result<(Vec<u32>, Values)> {
     let path = || file.display().to_string();
-    let kind = Kind::of(file, bytes);
+    let kind = SourceKind::of(file, bytes);
     let words = match kind {
-        Kind::Spirv => words_from_bytes(bytes).with_context(path)?,
-        Kind::Wgsl => {
+        SourceKind::Spirv => words_from_bytes(bytes).with_context(path)?,
+        SourceKind::Wgsl => {
             let overrides = constants.overrides();
             let overrides: Vec<_> = overrides.iter().map(|(key, v)| (key.as_str(), *v)).collect();
             let source = std::str::from_utf8(bytes).with_context(path)?;
             wgsl::vertex_shader_with(source, entry_point, &overrides).with_context(path)?
         }
-        Kind::Glsl => glslang::compile(file, bytes, "vert")?,
+        SourceKind::Glsl => glslang::compile(file, bytes, "vert")?,
         _ => return Err(refuse(file, bytes, kind, ACCEPTED)),
     };
     tracing::debug!(file = %file.display(), ?kind, words = words.len(), "read");
     let values = match kind {
-        Kind::Wgsl => Values::default(),
+        SourceKind::Wgsl => Values::default(),
         _ => constants.values(&words).with_context(path)?,
     };
     Ok((words, values))
@@ -306,7 +306,7 @@ fn read_before(
 ) -> Result<(Vec<u32>, Values)> {
     // It is read once: a pipe has nothing left then.
     let bytes = read_bytes(file)?;
-    if Kind::of(file, &bytes) != Kind::Wgsl {
+    if SourceKind::of(file, &bytes) != SourceKind::Wgsl {
         let (words, mut values) = read_of(file, &bytes, entry_point, &others)?;
         let path = || file.display().to_string();
         let (shared, _) = of_later.split(&words).with_context(path)?;
@@ -334,11 +334,13 @@ fn read_before(
 /// Reads a shader after the vertex shader from a file: SPIR-V, or GLSL, which is compiled. WGSL has none of these stages.
 fn read_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
-    match Kind::of(file, &bytes) {
-        Kind::Spirv => words_from_bytes(&bytes).with_context(|| file.display().to_string()),
-        Kind::Glsl => glslang::compile(file, &bytes, stage.extension()),
-        Kind::Later(found) if found == stage => glslang::compile(file, &bytes, stage.extension()),
-        Kind::Later(found) => {
+    match SourceKind::of(file, &bytes) {
+        SourceKind::Spirv => words_from_bytes(&bytes).with_context(|| file.display().to_string()),
+        SourceKind::Glsl => glslang::compile(file, &bytes, stage.extension()),
+        SourceKind::Later(found) if found == stage => {
+            glslang::compile(file, &bytes, stage.extension())
+        }
+        SourceKind::Later(found) => {
             let (path, found, option) = (file.display(), found.name(), stage.option());
             bail!("{path} is {found} by its extension, and {option} takes {}", stage.name())
         }
@@ -348,13 +350,13 @@ fn read_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
 
 pub(super) fn read_spirv(file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
-    let kind = match Kind::of(file, &bytes) {
+    let kind = match SourceKind::of(file, &bytes) {
         // Commands that call this function take SPIR-V of any stage. So the error message is about source code in
         // general, not about a stage that is not supported.
-        Kind::Stage(_) | Kind::Later(_) => Kind::Glsl,
+        SourceKind::Stage(_) | SourceKind::Later(_) => SourceKind::Glsl,
         kind => kind,
     };
-    if kind != Kind::Spirv {
+    if kind != SourceKind::Spirv {
         return Err(refuse(file, &bytes, kind, "SPIR-V modules"));
     }
     words_from_bytes(&bytes).with_context(|| file.display().to_string())
@@ -365,10 +367,10 @@ fn read_bytes(file: &Path) -> Result<Vec<u8>> {
     if bytes.is_empty() { bail!("{} is empty", file.display()) } else { Ok(bytes) }
 }
 
-fn refuse(file: &Path, bytes: &[u8], kind: Kind, accepted: &str) -> anyhow::Error {
+fn refuse(file: &Path, bytes: &[u8], kind: SourceKind, accepted: &str) -> anyhow::Error {
     let refusal = kind.refusal(file, accepted);
     match (kind, words_from_bytes(bytes)) {
-        (Kind::Unknown, Err(error)) => anyhow!("{}: {error}; {refusal}", file.display()),
+        (SourceKind::Unknown, Err(error)) => anyhow!("{}: {error}; {refusal}", file.display()),
         _ => anyhow!(refusal),
     }
 }
@@ -379,17 +381,17 @@ mod tests {
 
     #[test]
     fn content_counts_before_the_extension() {
-        let of = |name: &str, bytes: &[u8]| Kind::of(Path::new(name), bytes);
+        let of = |name: &str, bytes: &[u8]| SourceKind::of(Path::new(name), bytes);
         let [a, b, c, d] = MAGIC_NUMBER.to_le_bytes();
-        assert_eq!(of("a.frag", &[a, b, c, d]), Kind::Spirv);
-        assert_eq!(of("a.hlsl", &[d, c, b, a, 0]), Kind::Spirv);
-        assert_eq!(of("a.vs", b"DXBC...."), Kind::Dxil);
-        assert_eq!(of("a.vs", b"void main() {}"), Kind::Glsl);
-        assert_eq!(of("a.VS", b"float4 main() : SV_Position { return 0; }"), Kind::Hlsl);
-        assert_eq!(of("a", b"// fine\n#version 450\n"), Kind::Glsl);
-        assert_eq!(of("a.txt", b"@vertex fn main() {}"), Kind::Wgsl);
-        assert_eq!(of("a", b"; SPIR-V\n"), Kind::Assembly);
-        assert_eq!(of("a.spv", b"#version 450\n"), Kind::Unknown);
-        assert_eq!(of("a", b"\xff\xfe\x00\x01"), Kind::Unknown);
+        assert_eq!(of("a.frag", &[a, b, c, d]), SourceKind::Spirv);
+        assert_eq!(of("a.hlsl", &[d, c, b, a, 0]), SourceKind::Spirv);
+        assert_eq!(of("a.vs", b"DXBC...."), SourceKind::Dxil);
+        assert_eq!(of("a.vs", b"void main() {}"), SourceKind::Glsl);
+        assert_eq!(of("a.VS", b"float4 main() : SV_Position { return 0; }"), SourceKind::Hlsl);
+        assert_eq!(of("a", b"// fine\n#version 450\n"), SourceKind::Glsl);
+        assert_eq!(of("a.txt", b"@vertex fn main() {}"), SourceKind::Wgsl);
+        assert_eq!(of("a", b"; SPIR-V\n"), SourceKind::Assembly);
+        assert_eq!(of("a.spv", b"#version 450\n"), SourceKind::Unknown);
+        assert_eq!(of("a", b"\xff\xfe\x00\x01"), SourceKind::Unknown);
     }
 }

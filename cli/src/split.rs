@@ -9,12 +9,16 @@ use vkxfb_translators::split_blocks::{SplitOptions, split_blocks};
 /// The arguments of `vkxfb split-blocks`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct SplitArguments {
     /// A vertex, tessellation evaluation or geometry shader in SPIR-V, or a vertex shader in WGSL
     /// (.wgsl) or GLSL (.vert, .glsl, .vs)
     shader: PathBuf,
-    #[command(flatten)]
-    selected: crate::options::Selected,
+    /// Stage of the shader; by default the first of these stages that the module has
+    #[arg(long, value_name = "STAGE")]
+    stage: Option<crate::options::StageName>,
+    /// Name of the entry point, if there are several
+    #[arg(long, value_name = "NAME")]
+    entry_point: Option<String>,
     #[command(flatten)]
     constants: crate::specialize::Constants,
     #[command(flatten)]
@@ -29,7 +33,7 @@ Exit status: 0, or 2 if a block cannot be split.";
 
 /// The changes that the command made, for `--json`.
 #[derive(Serialize)]
-struct Report<'a> {
+struct SplitReport<'a> {
     entry_point: &'a str,
     members: Vec<Member<'a>>,
 }
@@ -46,16 +50,16 @@ struct Member<'a> {
 }
 
 /// Runs `vkxfb split-blocks`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
-    let entry_point = arguments.selected.entry_point();
+pub(crate) fn run(arguments: &SplitArguments) -> Result<u8> {
+    let entry_point = arguments.entry_point.as_deref();
     let (words, values) =
         crate::source::read(&arguments.shader, entry_point, &arguments.constants)?;
     let specialization = values.specialization();
     let mut options = SplitOptions::default().specialization(&specialization);
-    (options.stage, options.entry_point) = (arguments.selected.stage(), entry_point);
+    (options.stage, options.entry_point) = (arguments.stage.map(Into::into), entry_point);
     let split =
         split_blocks(&words, &options).with_context(|| arguments.shader.display().to_string())?;
-    let report = Report {
+    let report = SplitReport {
         entry_point: &split.entry_point,
         members: split
             .members

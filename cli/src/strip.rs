@@ -10,7 +10,7 @@ use vkxfb_rewriter::lower::strip::strip_xfb;
 /// The arguments of `vkxfb strip-xfb`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct StripArguments {
     /// A module in SPIR-V, of any stage
     shader: PathBuf,
     #[command(flatten)]
@@ -29,15 +29,15 @@ Exit status: 0, or 2 if the file does not contain a module.";
 
 /// The changes that the command made, for `--json`.
 #[derive(Serialize)]
-struct Report {
+struct StripReport {
     /// Whether there was transform feedback to remove.
     stripped: bool,
 }
 
 /// Runs `vkxfb strip-xfb`, and returns its exit status.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+pub(crate) fn run(arguments: &StripArguments) -> Result<u8> {
     let words = crate::source::read_spirv(&arguments.shader)?;
     let stripped = strip_xfb(&words).with_context(|| arguments.shader.display().to_string())?;
-    let report = Report { stripped: matches!(stripped, Cow::Owned(_)) };
+    let report = StripReport { stripped: matches!(stripped, Cow::Owned(_)) };
     arguments.output.put(&stripped, &report)
 }

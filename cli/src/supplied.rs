@@ -10,12 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use glam::DMat4;
-use spirv::{Decoration, Op, SourceLanguage, StorageClass};
+use spirv::{Decoration, StorageClass};
 use vkxfb_probe::contents::{Given, GivenBytes};
 use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::spirv::Id;
 use vkxfb_rewriter::spirv::declarations::{Declarations, Type};
-use vkxfb_rewriter::spirv::{Id, Module, Section};
 
 pub(super) use self::block::Member;
 use self::block::{Block, Number};
@@ -31,7 +30,7 @@ const MOST_BYTES: usize = 1 << 30;
 pub(super) struct Supplied {
     /// Contents of a uniform or storage buffer, by descriptor set and binding: a file with all bytes, as they are in
     /// memory (0.1=lights.bin), a .json file with members by their names (0.1=lights.json), or the value of a member
-    /// (0.0.tint=1,0.5,0, 0.0.view=look_at(0,2,5,0,0,0)); 0.0.*=0 is for all that is not given otherwise. Whatever the
+    /// (0.0.tint=1,0.5,0, 0.0.view=identity); 0.0.*=0 is for all that is not given otherwise. Whatever the
     /// order of the options, a part has precedence over the whole: a member over *, lights[2] over lights, and members
     /// over the file. All elements of an array of buffers are this buffer
     #[arg(long = "uniform", value_name = "SET.BINDING=FILE|SET.BINDING.MEMBER=VALUE", value_parser = parse_buffer)]
@@ -110,14 +109,11 @@ fn in_order<'c>(contents: &[&'c Content]) -> Result<Vec<(Origin<'c>, Cow<'c, Con
 pub(super) struct Read {
     pub(super) given: Given,
     pub(super) missing: Vec<String>,
-    /// Whether a member takes the joint matrices of the mesh's skins.
-    pub(super) applies_skin: bool,
 }
 
 impl Supplied {
-    /// Reads the files, and writes the values of members at their offsets in the shaders' blocks. `joints` are the
-    /// joint matrices of a mesh's skins.
-    pub(super) fn read(&self, shaders: &[&Shader<'_>], joints: Option<&[DMat4]>) -> Result<Read> {
+    /// Reads the files, and writes the values of members at their offsets in the shaders' blocks.
+    pub(super) fn read(&self, shaders: &[&Shader<'_>]) -> Result<Read> {
         let mut read = Read::default();
         if self.buffers.is_empty() && self.push.is_empty() {
             return Ok(read);
@@ -136,7 +132,7 @@ impl Supplied {
                 let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
                 bail!("{option}: the shader has no such block; it has: {all}");
             }
-            let bytes = bytes_of(&contents, &blocks, &option, ".", joints, &mut read)?;
+            let bytes = bytes_of(&contents, &blocks, &option, ".", &mut read)?;
             read.given.buffers.insert((set, binding), bytes);
         }
         let contents: Vec<&Content> = self.push.iter().map(|push| &push.content).collect();
@@ -145,7 +141,7 @@ impl Supplied {
             if blocks.is_empty() && has_members(&contents) {
                 bail!("--push: the shader has no push constants");
             }
-            let bytes = bytes_of(&contents, &blocks, "--push", " ", joints, &mut read)?;
+            let bytes = bytes_of(&contents, &blocks, "--push", " ", &mut read)?;
             read.given.push_constants = Some(bytes);
         }
         Ok(read)
@@ -191,26 +187,11 @@ pub(super) fn members(shaders: &[&Shader<'_>], place: Option<(u32, u32)>) -> Res
     Ok(all)
 }
 
-struct Modules(Vec<Declared>);
-
-/// The declarations of a shader, and whether its source language is HLSL.
-struct Declared {
-    declarations: Declarations,
-    is_hlsl: bool,
-}
-
-impl Declared {
-    fn of(module: &Module) -> Self {
-        let is_hlsl = module.section(Section::Sources).any(|i| {
-            i.is(Op::Source) && i.operands().first() == Some(&(SourceLanguage::HLSL as u32))
-        });
-        Self { declarations: Declarations::of(module), is_hlsl }
-    }
-}
+struct Modules(Vec<Declarations>);
 
 impl Modules {
     fn of(shaders: &[&Shader<'_>]) -> Result<Self> {
-        let declared = |shader: &&Shader<'_>| Ok(Declared::of(&shader.module()?));
+        let declared = |shader: &&Shader<'_>| Ok(Declarations::of(&shader.module()?));
         shaders.iter().map(declared).collect::<Result<_>>().map(Self)
     }
 
@@ -227,7 +208,7 @@ impl Modules {
     /// Lists the bindings that have blocks, such as `0.1`.
     fn places(&self) -> Vec<String> {
         let mut places = BTreeSet::new();
-        for Declared { declarations, .. } in &self.0 {
+        for declarations in &self.0 {
             let buffers = [StorageClass::Uniform, StorageClass::StorageBuffer];
             for variable in buffers.iter().flat_map(|storage| declarations.variables(*storage)) {
                 let number = |decoration| declarations.decoration_value(variable.id, decoration);
@@ -250,7 +231,7 @@ impl Modules {
         is_wanted: impl Fn(&Declarations, Id) -> bool,
     ) -> Vec<Block<'_>> {
         let mut blocks = Vec::new();
-        for Declared { declarations, is_hlsl } in &self.0 {
+        for declarations in &self.0 {
             let variables = storages.iter().flat_map(|storage| declarations.variables(*storage));
             for variable in variables.filter(|variable| is_wanted(declarations, variable.id)) {
                 let mut ty = variable.pointee;
@@ -259,7 +240,7 @@ impl Modules {
                 {
                     ty = *element;
                 }
-                blocks.push(Block { declarations, ty, is_hlsl: *is_hlsl });
+                blocks.push(Block { declarations, ty });
             }
         }
         blocks
@@ -274,7 +255,6 @@ fn bytes_of(
     blocks: &[Block<'_>],
     option: &str,
     before_member: &str,
-    joints: Option<&[DMat4]>,
     read: &mut Read,
 ) -> Result<GivenBytes> {
     let mut name = option.to_owned();
@@ -305,10 +285,8 @@ fn bytes_of(
         if !paths.insert((origin, path)) {
             bail!("{option}{before_member}{path} is given twice");
         }
-        read.applies_skin |= *value == Value::Skin;
         let mut write = || -> Result<()> {
-            let value = value.with(joints)?;
-            for numbers in places(path, blocks, value.elements())? {
+            for numbers in places(path, blocks)? {
                 let end = end_of(&numbers);
                 if end > MOST_BYTES {
                     bail!("it ends at byte {end}, and at most {MOST_BYTES} are written");
@@ -340,12 +318,8 @@ fn bytes_of(
                 let lacks = |number: &Number| is_given.get(number.offset) != Some(&true);
                 if numbers.iter().any(lacks) && !named.contains(&member) {
                     let option = option();
-                    let skin = match joints {
-                        Some(_) if is_skin(&ty) => format!("{option}=skin for the mesh's joints, "),
-                        _ => String::new(),
-                    };
                     read.missing.push(format!(
-                        "member '{member}' ({ty}): {skin}{option}=VALUE, or {all}=0 for all that is not given"
+                        "member '{member}' ({ty}): {option}=VALUE, or {all}=0 for all that is not given"
                     ));
                     bytes.resize(end_of(&numbers).max(bytes.len()), 0);
                     named.push(member);
@@ -354,11 +328,6 @@ fn bytes_of(
         }
     }
     Ok(GivenBytes { name, bytes })
-}
-
-/// Whether a member of this type, in GLSL, is an array of matrices, which takes the joints of a skin.
-pub(super) fn is_skin(ty: &str) -> bool {
-    ty.starts_with("mat4") && ty.contains('[')
 }
 
 /// Fails if there are errors. Several errors become one, with a line for each.
@@ -374,12 +343,12 @@ fn fail_with(mut errors: Vec<anyhow::Error>) -> Result<()> {
 }
 
 /// Returns where in memory the numbers of the value at `path` are, in each block that has such a value. Fails if no
-/// block has one. A runtime array counts as an array with `elements` elements.
-fn places(path: &str, blocks: &[Block<'_>], elements: u32) -> Result<Vec<Vec<Number>>> {
+/// block has one.
+fn places(path: &str, blocks: &[Block<'_>]) -> Result<Vec<Vec<Number>>> {
     let mut places = Vec::new();
     let mut problem = None;
     for block in blocks {
-        match block.numbers(path, elements) {
+        match block.numbers(path) {
             Ok(numbers) => places.push(numbers),
             Err(error) => problem = problem.or(Some(error)),
         }

@@ -40,7 +40,7 @@ pub mod capture {
             assert!(triangles.len().is_multiple_of(3));
             assert!(triangles.iter().all(|index| *index < mesh.vertices));
         }
-        _ = (mesh.list(), mesh.computed_normals());
+        _ = mesh.list();
     }
 }
 

@@ -8,6 +8,7 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::names;
 use crate::row::{CapturedStage, Row};
+use crate::shaders::ProbeShader;
 
 /// The text that is added to the description of a pipeline whose topology is a specialization constant. Other pipelines
 /// read the topology of each draw.
@@ -46,25 +47,28 @@ impl Case {
     }
 
     /// Returns the shell command that runs all draws with the pipeline of this case. If `backend` is `None`, the
-    /// command runs all backends.
-    pub(crate) fn pipeline_command(&self, backend: Option<Backend>) -> String {
-        let backend = backend.map_or(String::new(), |backend| format!(" --backend {backend}"));
-        let geometry = self.geometry.as_ref();
-        let geometry =
-            geometry.map_or(String::new(), |name| format!(" --geometry {}", shell_word(name)));
-        format!(
-            "vkxfb probe{backend} --topology {} --shader {}{geometry} --provoking {}",
-            self.topology,
-            shell_word(&self.shader),
-            self.provoking,
-        )
+    /// command runs all backends. `options` describe shaders from files.
+    pub(crate) fn pipeline_command(&self, backend: Option<Backend>, options: &[String]) -> String {
+        let mut words = vec!["vkxfb", "probe"];
+        let geometry = self.geometry.as_deref();
+        if ProbeShader::by_name(&self.shader).is_some() {
+            words.extend(["--shader", geometry.unwrap_or(&self.shader)]);
+        } else {
+            words.extend(["shader", &self.shader]);
+            words.extend(geometry.into_iter().flat_map(|file| ["--geometry", file]));
+            words.extend(options.iter().map(String::as_str));
+        }
+        words.extend(backend.into_iter().flat_map(|backend| ["--backend", backend.name()]));
+        let (topology, provoking) = (self.topology.to_string(), self.provoking.to_string());
+        words.extend(["--topology", &topology, "--provoking", &provoking]);
+        words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
     }
 
     /// Returns the shell command that runs only this case. If `backend` is `None`, the command runs
-    /// all backends.
-    pub(crate) fn command(&self, backend: Option<Backend>) -> String {
+    /// all backends. `options` describe shaders from files.
+    pub(crate) fn command(&self, backend: Option<Backend>, options: &[String]) -> String {
         let Self { vertex_count, instance_count, .. } = self;
-        let pipeline = self.pipeline_command(backend);
+        let pipeline = self.pipeline_command(backend, options);
         format!("{pipeline} --vertices {vertex_count} --instances {instance_count}")
     }
 }

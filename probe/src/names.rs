@@ -41,16 +41,11 @@ pub(crate) mod draws {
         d: D,
     ) -> Result<Vec<(u32, u32)>, D::Error> {
         let text = String::deserialize(d)?;
-        parse(&text).map_err(D::Error::custom)
-    }
-
-    /// Parses a list of draws. The error says what is wrong with the text.
-    pub(crate) fn parse(text: &str) -> Result<Vec<(u32, u32)>, String> {
         let draw = |text: &str| {
             let (vertices, instances) = text.split_once('x')?;
             Some((vertices.parse().ok()?, instances.parse().ok()?))
         };
-        let wrong = |text: &str| format!("'{text}' is no draw such as 7x3");
+        let wrong = |text| D::Error::custom(format_args!("'{text}' is no draw such as 7x3"));
         text.split_whitespace().map(|text| draw(text).ok_or_else(|| wrong(text))).collect()
     }
 }

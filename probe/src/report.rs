@@ -41,6 +41,7 @@ pub(super) use groups::{Group, OnBackend};
 pub use host::HostInfo;
 pub(crate) use json::to_comparable_json;
 pub use json::to_json;
+pub(crate) use json::{Comparable, Root};
 pub use results::{CaseResult, Results};
 pub use support::BackendSupport;
 
@@ -56,7 +57,7 @@ pub const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const MAX_FAILURES: usize = 64;
 
 /// The device under test, as Vulkan reports it.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// The index in the loader's order, as `--device` takes it. `None` if there is only one device.
     pub index: Option<usize>,
@@ -75,7 +76,8 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// Whether each backend works on the device, and if not, why.
+    /// Whether each backend works on the device, and if not, why. It is not read from files, since comparisons do without.
+    #[serde(skip_deserializing)]
     pub backends: Vec<BackendSupport>,
     /// Limits and features that affect captures, by their names in Vulkan.
     pub limits: BTreeMap<String, String>,
@@ -184,7 +186,7 @@ impl Cell {
 }
 
 /// The outcome of a run. Its value is the exit status of `vkxfb probe`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// At least one case ran. No case or trial is wrong or could not run, and the validation layer sent no messages.
@@ -228,10 +230,12 @@ pub struct ProbeReport {
     pub profile: String,
     /// The resource plan, if an option selected one; otherwise empty.
     pub resources: String,
-    /// Other options of the command that affect the run: the selection of captured outputs, and
-    /// time limits, for example.
+    /// Other options of the command that affect the run: time limits, for example.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// The options that describe shaders from files: the selection of captured outputs, for example.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shader_options: Vec<String>,
     /// The results of the trials (tests of properties that devices do not report), which run before the cases.
     pub trials: Vec<TrialReport>,
     /// The results, by backend and row of the table, in the order in which they were first
@@ -280,6 +284,7 @@ impl ProbeReport {
             profile: profile.into(),
             resources: String::new(),
             options: Vec::new(),
+            shader_options: Vec::new(),
             trials: Vec::new(),
             cells: Vec::new(),
             results: Vec::new(),
@@ -385,7 +390,7 @@ impl ProbeReport {
     /// Returns the shell command that runs a case again, with the options of this run. If `backend`
     /// is `None`, the command runs all backends.
     pub fn repeat(&self, case: &Case, backend: Option<Backend>) -> String {
-        self.with_options(case.command(backend))
+        self.with_options(case.command(backend, &self.shader_options))
     }
 
     /// Returns a shell command that runs the trials again, with the options of this run, and only few cases.
@@ -410,7 +415,7 @@ impl ProbeReport {
     /// vertex and topology) again, with the options of this run.
     pub fn repeat_group(&self, group: &CaseGroup<'_>) -> String {
         let case = group.case((0, 0), false);
-        self.with_options(case.pipeline_command(Some(group.backend)))
+        self.with_options(case.pipeline_command(Some(group.backend), &self.shader_options))
     }
 
     fn with_options(&self, mut command: String) -> String {

@@ -179,7 +179,7 @@ impl Subject {
         Self::from_shader(name, &Shader::new(&words), &Given::default())
     }
 
-    /// Makes a subject from a vertex shader. `name` is also the argument of `vkxfb probe --shader`.
+    /// Makes a subject from a vertex shader. `name` is also the argument of `vkxfb probe shader`.
     /// Attributes, and buffers and push constants for which `given` has no contents, get made-up
     /// [contents](Contents::made_up).
     ///
@@ -194,7 +194,7 @@ impl Subject {
     }
 
     /// Makes a subject from a vertex shader and, if `geometry` is not `None`, a geometry shader with its name. In
-    /// that case the outputs of the geometry shader are captured: see `vkxfb probe --shader FILE --geometry FILE`.
+    /// that case the outputs of the geometry shader are captured: see `vkxfb probe shader FILE --geometry FILE`.
     ///
     /// # Errors
     /// [`SubjectError`]

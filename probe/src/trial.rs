@@ -12,7 +12,7 @@ use vkxfb_rewriter::lower::Backend;
 use crate::names;
 
 /// A trial: a test of a property of the device that no query reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trial {
     /// Whether `vkCmdDispatchIndirect` runs as many workgroups as the device has written into the
@@ -89,18 +89,20 @@ pub enum TrialResult {
 }
 
 impl TrialResult {
-    /// Returns the result with this name in JSON. `None` if no result has this name.
-    pub(crate) fn by_name(name: &str) -> Option<Self> {
-        let name = serde::de::value::StrDeserializer::<serde::de::value::Error>::new(name);
-        Self::deserialize(name).ok()
-    }
-
     /// Whether the trial came out wrong, could not be run, or lost the device, so that captures may be wrong.
     pub(crate) const fn is_bad(self) -> bool {
         match self {
             Self::Works | Self::DoneWithout | Self::Absent => false,
             Self::Wrong | Self::NotRun | Self::Lost => true,
         }
+    }
+}
+
+/// The name of the result in JSON.
+impl fmt::Display for TrialResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A formatter is a serializer of what is only a name.
+        self.serialize(f)
     }
 }
 

@@ -72,7 +72,7 @@ const PACKAGES: [Package; 8] = [
         sources: "probe/src",
         rooms: &[
             // What is captured, and what is wrong with it.
-            "sentinel diagnose table names row case system trial emission shaders",
+            "sentinel diagnose emission shaders table names row case system trial",
             // How that is shown.
             "picture self_test report bug terminal compare",
             // The device, and what runs on it.

@@ -3,29 +3,25 @@
 use anyhow::Result;
 use vkxfb_probe::contents::{self, Contents, ContentsError, MissingContents};
 
-use super::attributes::Files;
 use super::missing::Missing;
 use crate::stages::Stages;
 use crate::supplied::{self, Member, Supplied};
 
-/// Returns the contents of descriptors and push constants, and whether they have the joints of the mesh's skins.
-/// Buffers and push constants that the user did not supply are made up if `made_up`; what else is not supplied is added
-/// to `missing`.
+/// Returns the contents of descriptors and push constants. Those that the user did not supply are made up if `made_up`,
+/// otherwise they are added to `missing`.
 pub(super) fn of(
     supplied: &Supplied,
     stages: &Stages<'_>,
-    files: Files<'_>,
     made_up: bool,
     missing: &mut Missing,
-) -> Result<(Contents, bool)> {
+) -> Result<Contents> {
     let all = stages.all();
-    let joints = files.mesh.and_then(|mesh| mesh.joints.as_deref());
-    let supplied::Read { given, missing: members, applies_skin } = supplied.read(&all, joints)?;
+    let supplied::Read { given, missing: members } = supplied.read(&all)?;
     members.into_iter().for_each(|member| missing.add(member));
     let otherwise = if made_up { contents::Missing::MakeUp } else { contents::Missing::Refuse };
     let lacking = match Contents::of_stages(&all, &given, otherwise) {
         Err(ContentsError::Missing(lacking)) => lacking,
-        result => return Ok((result?, applies_skin)),
+        result => return Ok(result?),
     };
     for what in lacking {
         let (option, place) = match &what {
@@ -39,14 +35,8 @@ pub(super) fn of(
             None => (format!("{option} FILE"), format!("{option} MEMBER=VALUE")),
         };
         let members = supplied::members(&all, place)?;
-        if joints.is_some() && place.is_some() {
-            for member in members.iter().filter(|member| supplied::is_skin(&member.ty)) {
-                let name = &member.name;
-                missing.remark(Some(format!("{option}.{name}=skin gives the joints of the mesh")));
-            }
-        }
         let members = members.iter().map(Member::to_string).collect::<Vec<_>>().join(", ");
         missing.add(format!("{what}: {file}, or {member} for each of {members}"));
     }
-    Ok((Contents::default(), applies_skin))
+    Ok(Contents::default())
 }

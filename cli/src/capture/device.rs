@@ -38,8 +38,6 @@ pub(super) struct Job<'a> {
     pub(super) layout: &'a Layout,
     /// The vertex stream whose records are shown.
     pub(super) stream: u32,
-    /// The size in bytes of each capture buffer. `None` if the buffers are to be large enough for all records.
-    pub(super) buffer_size: Option<u64>,
 }
 
 impl Job<'_> {
@@ -96,7 +94,7 @@ pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Tak
     let taken = take_once(gpu, backend, job, room)?;
     // The first capture counted all primitives of the later stages. If some of them did not fit, a
     // second capture has buffers that are large enough for all.
-    if job.buffer_size.is_none() && taken.primitives_written < taken.primitives_needed {
+    if taken.primitives_written < taken.primitives_needed {
         take_once(gpu, backend, job, taken.primitives_needed)
     } else {
         Ok(taken)
@@ -244,8 +242,8 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     Ok(())
 }
 
-/// Creates the capture buffers, each of the size `job.buffer_size`, or, if that is `None`, with space for `vertices`
-/// records. Returns them indexed by their numbers: `None` for a buffer to which nothing is captured.
+/// Creates the capture buffers, with space for `vertices` records. Returns them indexed by their numbers: `None` for a
+/// buffer to which nothing is captured.
 fn make_targets(
     gpu: &mut Gpu,
     backend: Backend,
@@ -256,14 +254,12 @@ fn make_targets(
     let usage = gpu.context().capture_buffer_usage(backend);
     let mut targets = [None; MAX_XFB_BUFFERS];
     for (number, stride) in job.layout.buffers() {
-        // Vulkan allows no empty buffers, and the range of a capture buffer consists of whole
-        // dwords.
         let all = vertices * u128::from(stride);
-        let size = job.buffer_size.or_else(|| u64::try_from(all).ok()).with_context(|| {
-            format!("{all} bytes are captured, more than memory has; --buffer-size takes what fits")
-        })?;
+        let size = u64::try_from(all)
+            .with_context(|| format!("{all} bytes are captured, more than memory has"))?;
+        // Vulkan allows no empty buffers.
         let buffer = gpu.create_buffer(size.max(COUNTER), usage, MemoryLocation::Device)?;
-        targets[number] = Some(CaptureBuffer::new(buffer.raw(), size / COUNTER * COUNTER));
+        targets[number] = Some(CaptureBuffer::new(buffer.raw(), size));
         made.buffers.push(buffer);
     }
     Ok(targets)

@@ -7,7 +7,7 @@ use vkxfb::runtime::{Draw, DrawIndexed, IndexType};
 use vkxfb_rewriter::lower::LoweredGeometry;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
-use super::attributes::{Files, VertexData};
+use super::attributes::VertexData;
 use super::mesh::Mesh;
 use super::missing::Missing;
 
@@ -29,30 +29,14 @@ pub(super) struct DrawArguments {
     pub(super) mesh: Option<PathBuf>,
     /// Draw only this number of vertices, or of indices. Required without a mesh and --indices
     #[arg(long, value_name = "N")]
-    vertices: Option<u32>,
-    /// Number of instances; by default one for each row of --per-instance, otherwise one
-    #[arg(long, value_name = "N")]
-    instances: Option<u32>,
-    /// Take attributes that differ for each instance from this file: each row, or vertex, is for one instance. If both
-    /// files have a column of the same name, the mesh's is used
-    #[arg(long, value_name = "FILE")]
-    pub(super) per_instance: Option<PathBuf>,
-    /// Number of the first vertex
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "indices")]
-    first_vertex: u32,
-    /// Number of the first instance
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    first_instance: u32,
-    /// Draw with the indices in this file: numbers separated by spaces, commas or line breaks
+    pub(super) vertices: Option<u32>,
+    /// Number of instances
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    instances: u32,
+    /// Draw with the indices in this file: numbers separated by spaces, commas or line breaks, and the word restart where
+    /// primitives restart
     #[arg(long, value_name = "FILE")]
     indices: Option<PathBuf>,
-    /// Draw the vertices of a mesh in their order, without the indices of its faces
-    #[arg(long, conflicts_with = "indices")]
-    no_indices: bool,
-    /// Restart primitives at the index 4294967295. The file of --indices can then also contain the
-    /// word restart
-    #[arg(long, requires = "indices")]
-    pub(super) restart: bool,
 }
 
 /// Says how the vertices of the draw form primitives.
@@ -199,11 +183,6 @@ impl DrawArguments {
         Ok(Assembly { topology, patch_control_points })
     }
 
-    /// The number of the last vertex of `--vertices`, plus one. `None` without that option.
-    pub(super) fn end(&self) -> Option<u32> {
-        Some(self.first_vertex.saturating_add(self.vertices?))
-    }
-
     /// Adds a message to `missing` if no option says how much is drawn.
     pub(super) fn note_missing(&self, missing: &mut Missing) {
         if self.mesh.is_none() && self.vertices.is_none() && self.indices.is_none() {
@@ -211,34 +190,28 @@ impl DrawArguments {
         }
     }
 
-    /// Returns the draw, from the options and the sizes of the files. `data` says which files the
-    /// shader reads.
-    pub(super) fn drawn(&self, files: Files<'_>, data: &VertexData) -> Result<Drawn> {
-        let (mesh, has_attributes) = (files.mesh, data.reads_vertices);
-        let rows = files.instances.map(|file| file.vertices.saturating_sub(self.first_instance));
-        let instances = self.instances.or(rows).unwrap_or(1);
-        let last = u64::from(self.first_instance) + u64::from(instances);
-        if let Some(file) = files.instances.filter(|_| data.reads_instances)
-            && last > file.vertices.into()
-        {
-            let Mesh { vertices, name, .. } = file;
-            bail!(
-                "{instances} instances from {} on pass the {vertices} of {name}",
-                self.first_instance
-            );
-        }
+    /// Returns the draw, from the options and the sizes of the files. `data` says whether the shader reads the mesh.
+    pub(super) fn drawn(&self, mesh: Option<&Mesh>, data: &VertexData) -> Result<Drawn> {
         let indices = match (&self.indices, mesh) {
-            (Some(file), _) => Some(read_indices(file, self.restart)?),
-            (None, Some(mesh)) if !self.no_indices => mesh.triangles.clone(),
-            _ => None,
+            (Some(file), _) => Some(read_indices(file)?),
+            (None, Some(mesh)) => mesh.triangles.clone(),
+            (None, None) => None,
         };
-        let Some(indices) = indices else { return self.vertices(mesh, has_attributes, instances) };
-        if self.first_vertex != 0 {
-            bail!("--first-vertex is of draws without indices: --no-indices draws the mesh so");
-        }
-        if let Some(mesh) = mesh.filter(|_| has_attributes) {
-            let is_vertex =
-                |index: &&u32| **index < mesh.vertices || (self.restart && **index == RESTART);
+        // Vertices beyond those of the mesh may be drawn if the shader reads nothing of it.
+        let mesh = mesh.filter(|_| data.reads_vertices || self.vertices.is_none());
+        let Some(indices) = indices else {
+            let vertices = self.vertices.or(mesh.map(|mesh| mesh.vertices));
+            let vertices = vertices.context("nothing says what is drawn")?;
+            if let Some(Mesh { vertices: all, name, .. }) = mesh
+                && vertices > *all
+            {
+                bail!("--vertices {vertices}: {name} has {all}");
+            }
+            return Ok(Drawn::Vertices(Draw::new(vertices).instance_count(self.instances)));
+        };
+        let restart = indices.contains(&RESTART);
+        if let Some(mesh) = mesh.filter(|_| data.reads_vertices) {
+            let is_vertex = |index: &&u32| **index < mesh.vertices || **index == RESTART;
             if let Some(index) = indices.iter().find(|index| !is_vertex(index)) {
                 bail!("index {index} is none of the {} vertices of {}", mesh.vertices, mesh.name);
             }
@@ -248,42 +221,19 @@ impl DrawArguments {
         if index_count > all {
             bail!("--vertices {index_count}: there are {all} indices");
         }
-        let draw = DrawIndexed::new(index_count)
-            .instance_count(instances)
-            .first_instance(self.first_instance);
-        Ok(Drawn::Indices { indices, draw, restart: self.restart })
-    }
-
-    fn vertices(&self, mesh: Option<&Mesh>, has_attributes: bool, instances: u32) -> Result<Drawn> {
-        let first = self.first_vertex;
-        let vertices = match mesh {
-            Some(mesh) => {
-                let all = mesh.vertices.saturating_sub(first);
-                let given = self.vertices.unwrap_or(all);
-                if has_attributes && (given > all || first > mesh.vertices) {
-                    let Mesh { vertices, name, .. } = mesh;
-                    bail!("{given} vertices from {first} on pass the {vertices} of {name}");
-                }
-                given
-            }
-            None => self.vertices.context("nothing says what is drawn")?,
-        };
-        let draw = Draw::new(vertices)
-            .instance_count(instances)
-            .first_vertex(first)
-            .first_instance(self.first_instance);
-        Ok(Drawn::Vertices(draw))
+        let draw = DrawIndexed::new(index_count).instance_count(self.instances);
+        Ok(Drawn::Indices { indices, draw, restart })
     }
 }
 
-/// Reads the indices in a text file, which are separated by white space, commas or semicolons. If
-/// `restart` is true, the file may also contain the word `restart`.
-fn read_indices(file: &Path, restart: bool) -> Result<Vec<u32>> {
+/// Reads the indices in a text file, which are separated by white space, commas or semicolons. The word `restart` stands
+/// for [`RESTART`].
+fn read_indices(file: &Path) -> Result<Vec<u32>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
     let words = text.split(|c: char| c.is_whitespace() || c == ',' || c == ';');
     let index = |word: &str| match word {
-        "restart" if restart => Ok(RESTART),
+        "restart" => Ok(RESTART),
         _ => word.parse().with_context(|| format!("{name}: '{}' is no index", word.escape_debug())),
     };
     let indices: Vec<u32> =

@@ -42,7 +42,9 @@ fn unwritten_inputs(
     let mut masks: BTreeMap<u32, u32> = BTreeMap::new();
     let outputs = declarations.variables(StorageClass::Output);
     let outputs = outputs.filter(|output| entry.interface.contains(&output.id));
-    for Place { location, components, .. } in outputs.flat_map(|o| places(&declarations, o)) {
+    for InterfacePlace { location, components, .. } in
+        outputs.flat_map(|o| places(&declarations, o))
+    {
         *masks.entry(location).or_default() |= components.unwrap_or(ALL);
     }
     let module = reader.module()?;
@@ -52,7 +54,9 @@ fn unwritten_inputs(
     let inputs = declarations.variables(StorageClass::Input);
     let inputs = inputs.filter(|input| used.contains(input.id));
     let mut unwritten = Vec::new();
-    for Place { location, name, ty, components } in inputs.flat_map(|i| places(&declarations, i)) {
+    for InterfacePlace { location, name, ty, components } in
+        inputs.flat_map(|i| places(&declarations, i))
+    {
         // `places` lists an array, structure or matrix only with its first location. Its other locations, which are
         // missing in `masks`, count as written with all components.
         let mask = masks.get(&location).copied().unwrap_or(ALL);
@@ -73,7 +77,7 @@ fn unwritten_inputs(
 const ALL: u32 = 0b1111;
 
 /// An input or output, or a member of a block, at a location.
-struct Place {
+struct InterfacePlace {
     location: u32,
     /// The name in quotes, or "an input" if there is no name.
     name: String,
@@ -85,7 +89,7 @@ struct Place {
 
 /// Returns the first location of an input or output. For a block without a location, returns the first location of
 /// each member that has one.
-fn places(declarations: &Declarations, variable: &Variable) -> Vec<Place> {
+fn places(declarations: &Declarations, variable: &Variable) -> Vec<InterfacePlace> {
     let quoted =
         |name: Option<&str>| name.map_or("an input".to_owned(), |name| format!("'{name}'"));
     let place = |location, name: Option<&str>, ty, component: Option<u32>| {
@@ -94,7 +98,7 @@ fn places(declarations: &Declarations, variable: &Variable) -> Vec<Place> {
             _ => false,
         });
         let components = vector.map(|(_, count)| ((1 << count) - 1) << component.unwrap_or(0));
-        Place { location, name: quoted(name), ty: declarations.type_name(ty), components }
+        InterfacePlace { location, name: quoted(name), ty: declarations.type_name(ty), components }
     };
     // The outer array of an arrayed input or output has an element for each vertex of the primitive, or of the patch.
     // Other arrays are replaced by their element, too.

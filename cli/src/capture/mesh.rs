@@ -3,14 +3,12 @@
 mod csv;
 mod gltf;
 mod names;
-mod normals;
 mod obj;
 mod ply;
 
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use glam::DMat4;
 
 pub(super) use self::names::{canonical, meaning};
 
@@ -26,9 +24,6 @@ pub(super) struct Mesh {
     pub(super) vertices: u32,
     /// The numbers of the vertices of all triangles, three for each triangle. `None` if the file has no faces.
     pub(super) triangles: Option<Vec<u32>>,
-    /// The joint matrices of all skins, which transform vertices from the space of the file to that
-    /// of the scene. `None` if the file has no skins.
-    pub(super) joints: Option<Vec<DMat4>>,
     /// What the user has to be told of the file. `None` if all of it is read.
     pub(super) remark: Option<String>,
 }
@@ -132,14 +127,13 @@ struct Parsed {
     scalars: Vec<Scalar>,
     vertices: usize,
     triangles: Option<Vec<u32>>,
-    joints: Option<Vec<DMat4>>,
     remark: Option<String>,
 }
 
 impl Parsed {
     /// Combines scalars into columns, and checks that the triangles have only vertices that exist.
     fn finish(self, name: &str) -> Result<Mesh> {
-        let Self { scalars, vertices, triangles, joints, remark } = self;
+        let Self { scalars, vertices, triangles, remark } = self;
         let Ok(vertices) = u32::try_from(vertices) else {
             bail!("{vertices} vertices, more than indices reach");
         };
@@ -150,7 +144,7 @@ impl Parsed {
         let columns = names::columns(scalars.iter().map(|scalar| &*scalar.name));
         let name = name.to_owned();
         let remark = remark.map(|remark| format!("{name}: {remark}"));
-        Ok(Mesh { name, scalars, columns, vertices, triangles, joints, remark })
+        Ok(Mesh { name, scalars, columns, vertices, triangles, remark })
     }
 }
 

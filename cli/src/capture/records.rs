@@ -13,9 +13,6 @@ use super::mesh::meaning;
 pub(super) struct Column {
     /// The name of the output, or the selector of its location or built-in.
     pub(super) name: String,
-    /// The selector of the output's location or built-in, such as `@3` or `@Position`. `None` if the output has
-    /// neither, or is only a part of a variable.
-    pub(super) selector: Option<String>,
     /// The type in GLSL.
     pub(super) ty: String,
     /// Whether the output is the built-in `Position`.
@@ -150,7 +147,6 @@ impl Column {
         };
         Self {
             name: name.unwrap_or_else(|| output.variable.to_string()),
-            selector: own.filter(|_| rest.is_empty()).and_then(|own| own.selector.clone()),
             ty: type_name(output),
             is_position: own.is_some_and(|own| own.built_in_name().as_deref() == Some("Position")),
             letters,

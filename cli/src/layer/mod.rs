@@ -21,7 +21,7 @@ use self::registry::{Hive, Registry};
 /// The arguments of `vkxfb layer`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct LayerArguments {
     #[command(subcommand)]
     command: Command,
 }
@@ -124,7 +124,7 @@ impl KindArguments {
 }
 
 /// Runs `vkxfb layer`.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8> {
+pub(crate) fn run(arguments: &LayerArguments) -> Result<u8> {
     match &arguments.command {
         Command::Manifest(arguments) => {
             let manifest = Manifest::new(arguments.kind.kind(), &arguments.library)?;

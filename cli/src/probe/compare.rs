@@ -8,7 +8,7 @@ use vkxfb_probe::compare::{Comparison, Recorded};
 /// The arguments of `vkxfb probe compare`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct Arguments {
+pub(crate) struct CompareArguments {
     /// The report of the first probe: the file of --report, or the saved output of --json
     #[arg(value_name = "A")]
     before: PathBuf,
@@ -39,7 +39,7 @@ or has no case. So it can be the gate of a CI job. Other cases that are gone
 are counted, and are no reason to fail: a probe with --quick has fewer.";
 
 /// Runs `vkxfb probe compare`, and returns its exit status.
-pub(super) fn run(arguments: &Arguments) -> Result<u8> {
+pub(super) fn run(arguments: &CompareArguments) -> Result<u8> {
     let before = Recorded::read(&arguments.before)?;
     let after = Recorded::read(&arguments.after)?;
     let comparison = Comparison::new(&before, &after);

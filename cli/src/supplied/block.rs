@@ -3,7 +3,6 @@
 use std::fmt::{self, Display, Formatter};
 
 use anyhow::{Context, Result, bail};
-use glam::DMat4;
 use serde::Serialize;
 use spirv::Decoration;
 use vkxfb_rewriter::spirv::Id;
@@ -19,9 +18,6 @@ const MAX_NUMBERS: usize = 1 << 22;
 pub(super) struct Block<'a> {
     pub(super) declarations: &'a Declarations,
     pub(super) ty: Id,
-    /// Whether the source language is HLSL. Compilers of HLSL transpose every matrix for SPIR-V:
-    /// its rows become columns, and `mul(matrix, vector)` becomes `OpVectorTimesMatrix`.
-    pub(super) is_hlsl: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -48,38 +44,21 @@ pub(super) struct Number {
     pub(super) offset: usize,
     /// The size in bytes.
     pub(super) size: usize,
-    kind: Kind,
+    kind: ScalarKind,
     /// The place of the number in a matrix. `None` if the number is not in a matrix.
-    place: Option<Place>,
+    place: Option<MatrixPlace>,
 }
 
-/// The place of a number in a matrix of SPIR-V.
+/// The place of a number in a matrix of SPIR-V. Compilers of HLSL transpose every matrix for SPIR-V, so that a column is
+/// a row of their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct MatrixPlace {
     column: usize,
     row: usize,
-    /// Whether the matrix in the source is the transpose of the one in SPIR-V, so that `column` is
-    /// its row and `row` its column.
-    is_transposed: bool,
-}
-
-impl Place {
-    const fn is_first(&self) -> bool {
-        self.column == 0 && self.row == 0
-    }
-
-    /// Returns the number at this place. `matrix` is as the source declares it.
-    fn of(&self, matrix: &DMat4) -> Literal {
-        Literal::Float(if self.is_transposed {
-            matrix.row(self.column)[self.row]
-        } else {
-            matrix.col(self.column)[self.row]
-        })
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ScalarKind {
     Float,
     Int { signed: bool },
 }
@@ -102,8 +81,8 @@ enum Step<'a> {
 
 impl Block<'_> {
     /// Returns where in the block each scalar of the value at `path` is. A path is for example `tint` or
-    /// `lights[2].place`; `*` is the whole block. A runtime array counts as an array with `elements` elements.
-    pub(super) fn numbers(&self, path: &str, elements: u32) -> Result<Vec<Number>> {
+    /// `lights[2].place`; `*` is the whole block. A runtime array counts as an array with a single element.
+    pub(super) fn numbers(&self, path: &str) -> Result<Vec<Number>> {
         let mut part = self.root()?;
         let mut numbers = None;
         for step in steps(path)? {
@@ -129,7 +108,7 @@ impl Block<'_> {
                 (Step::Element(index), Some(Type::Matrix { .. } | Type::Vector { .. })) => {
                     let all = match numbers.take() {
                         Some(all) => all,
-                        None => self.all(part, elements)?,
+                        None => self.all(part)?,
                     };
                     numbers = Some(element_of(all, index, path)?);
                 }
@@ -138,7 +117,7 @@ impl Block<'_> {
         }
         match numbers {
             Some(numbers) => Ok(numbers),
-            None => self.all(part, elements),
+            None => self.all(part),
         }
     }
 
@@ -177,7 +156,7 @@ impl Block<'_> {
     /// element.
     pub(super) fn member_numbers(&self, name: &str) -> Result<Vec<Number>> {
         let member = self.member(self.root()?, name)?;
-        self.all(member, 1)
+        self.all(member)
     }
 
     /// Lists the members, for messages.
@@ -226,14 +205,14 @@ impl Block<'_> {
     }
 
     /// Returns where in the block each number of a value is, in the order of the value's members and elements. A runtime
-    /// array counts as an array with `elements` elements.
-    fn all(&self, part: Part, elements: u32) -> Result<Vec<Number>> {
+    /// array counts as an array with a single element.
+    fn all(&self, part: Part) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
-        self.collect(part, elements, &mut numbers)?;
+        self.collect(part, &mut numbers)?;
         Ok(numbers)
     }
 
-    fn collect(&self, part: Part, elements: u32, numbers: &mut Vec<Number>) -> Result<()> {
+    fn collect(&self, part: Part, numbers: &mut Vec<Number>) -> Result<()> {
         if numbers.len() > MAX_NUMBERS {
             bail!("more than {MAX_NUMBERS} numbers: a file holds as many");
         }
@@ -256,8 +235,8 @@ impl Block<'_> {
                             if part.is_row_major { (row, column) } else { (column, row) };
                         let offset =
                             part.offset + far * u64::from(part.matrix_stride) + near * size;
-                        let (column, row) = (column as usize, row as usize);
-                        let place = Some(Place { column, row, is_transposed: self.is_hlsl });
+                        let place =
+                            Some(MatrixPlace { column: column as usize, row: row as usize });
                         numbers.push(self.number(scalar, offset, place)?);
                     }
                 }
@@ -265,18 +244,16 @@ impl Block<'_> {
             Some(Type::Array { element, length }) => {
                 let length = self.declarations.constant(*length).context("no length")?;
                 for index in 0..length {
-                    self.collect(self.element(part, *element, index)?, elements, numbers)?;
+                    self.collect(self.element(part, *element, index)?, numbers)?;
                 }
             }
             Some(Type::RuntimeArray { element }) => {
-                for index in 0..elements {
-                    self.collect(self.element(part, *element, index)?, elements, numbers)?;
-                }
+                self.collect(self.element(part, *element, 0)?, numbers)?;
             }
             Some(Type::Struct { members }) => {
                 for index in 0..members.len() as u32 {
                     let name = self.member_name(part.ty, index);
-                    self.collect(self.member(part, &name)?, elements, numbers)?;
+                    self.collect(self.member(part, &name)?, numbers)?;
                 }
             }
             _ => bail!("a value of a type that has no numbers"),
@@ -284,10 +261,10 @@ impl Block<'_> {
         Ok(())
     }
 
-    fn number(&self, ty: Id, offset: u64, place: Option<Place>) -> Result<Number> {
+    fn number(&self, ty: Id, offset: u64, place: Option<MatrixPlace>) -> Result<Number> {
         let (width, kind) = match self.declarations.ty(ty) {
-            Some(Type::Int { width, signed }) => (*width, Kind::Int { signed: *signed }),
-            Some(Type::Float { width }) => (*width, Kind::Float),
+            Some(Type::Int { width, signed }) => (*width, ScalarKind::Int { signed: *signed }),
+            Some(Type::Float { width }) => (*width, ScalarKind::Float),
             _ => bail!("a vector of what are no numbers"),
         };
         let size = width as usize / 8;
@@ -296,8 +273,7 @@ impl Block<'_> {
 }
 
 /// Returns the [`Number`]s (places in memory) of a column of a matrix or, for a vector, that of one component. `all`
-/// has the `Number`s of the whole matrix or vector. If the source language is HLSL, a column of SPIR-V is a row in the
-/// source.
+/// has the `Number`s of the whole matrix or vector.
 fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
     let index = index as usize;
     let is_matrix = all.iter().any(|number| number.place.is_some());
@@ -342,31 +318,11 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
 impl Value {
     /// Writes a value to `bytes`, at the places in `numbers`. `bytes` must be large enough.
     pub(super) fn write(&self, numbers: &[Number], bytes: &mut [u8]) -> Result<()> {
-        let place =
-            |number: &Number| number.place.context("it is no matrix, which the value is one of");
         match self {
-            Self::Matrix(matrix) => {
+            Self::Identity => {
                 for number in numbers {
-                    number.write(place(number)?.of(matrix), bytes)?;
-                }
-            }
-            Self::Skin => bail!("there is no --mesh with a skin"),
-            Self::Matrices(matrices) => {
-                let found =
-                    numbers.iter().filter(|n| n.place.is_some_and(|place| place.is_first()));
-                let found = found.count();
-                if found < matrices.len() {
-                    let plural = if found == 1 { "matrix" } else { "matrices" };
-                    bail!("it has {found} {plural}, and the skin {} joints", matrices.len());
-                }
-                let mut matrices = matrices.iter();
-                let mut matrix = &DMat4::IDENTITY;
-                for number in numbers {
-                    let place = place(number)?;
-                    if place.is_first() {
-                        matrix = matrices.next().unwrap_or(&DMat4::IDENTITY);
-                    }
-                    number.write(place.of(matrix), bytes)?;
+                    let place = number.place.context("it is no matrix")?;
+                    number.write(Literal::Int((place.column == place.row).into()), bytes)?;
                 }
             }
             Self::Numbers(values) => {
@@ -385,10 +341,10 @@ impl Value {
 impl Number {
     fn write(&self, value: Literal, bytes: &mut [u8]) -> Result<()> {
         let bits = match (self.kind, self.size) {
-            (Kind::Float, 2) => u64::from(half::f16::from_f64(value.to_f64()).to_bits()),
-            (Kind::Float, 4) => u64::from((value.to_f64() as f32).to_bits()),
-            (Kind::Float, _) => value.to_f64().to_bits(),
-            (Kind::Int { signed }, size) => {
+            (ScalarKind::Float, 2) => u64::from(half::f16::from_f64(value.to_f64()).to_bits()),
+            (ScalarKind::Float, 4) => u64::from((value.to_f64() as f32).to_bits()),
+            (ScalarKind::Float, _) => value.to_f64().to_bits(),
+            (ScalarKind::Int { signed }, size) => {
                 let bits = 8 * size as u32;
                 let range = if signed {
                     -(1i128 << (bits - 1))..1i128 << (bits - 1)
@@ -422,7 +378,7 @@ mod tests {
 
     /// A module as DXC makes it from `struct { float4x4 view; float4x4 bones[5000]; uint64_t id;
     /// }`.
-    fn module(language: spirv::SourceLanguage) -> Module {
+    fn module() -> Module {
         let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0300, 0, 20, 0];
         let mut push = |op: Op, operands: &[u32]| {
             words.push(op as u32 | ((1 + operands.len() as u32) << 16));
@@ -436,7 +392,6 @@ mod tests {
                 .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
                 .collect::<Vec<_>>()
         };
-        push(Op::Source, &[language as u32, 600]);
         for (member, text) in ["view", "bones", "id"].into_iter().enumerate() {
             push(Op::MemberName, &[[8, member as u32].to_vec(), name(text)].concat());
         }
@@ -462,69 +417,46 @@ mod tests {
     }
 
     /// Returns the bytes for the values of members, and a list of the members without a value.
-    fn given(language: spirv::SourceLanguage, members: &[&str]) -> Result<(Vec<u8>, Vec<String>)> {
-        let modules = Modules(vec![crate::supplied::Declared::of(&module(language))]);
+    fn given(members: &[&str]) -> Result<(Vec<u8>, Vec<String>)> {
+        let modules = Modules(vec![Declarations::of(&module())]);
         let contents: Vec<_> =
             members.iter().map(|text| parse_push(text).unwrap().content).collect();
         let contents: Vec<_> = contents.iter().collect();
         let mut read = Read::default();
         let blocks = modules.push_constants();
-        let given = bytes_of(&contents, &blocks, "--push", " ", None, &mut read)?;
+        let given = bytes_of(&contents, &blocks, "--push", " ", &mut read)?;
         Ok((given.bytes, read.missing))
     }
 
     #[test]
-    fn matrices_are_those_that_the_source_means() {
-        let of = |language| {
-            let (bytes, _) = given(language, &["*=0", "view=translate(10,20,30)"]).unwrap();
-            let floats = bytes[..64].as_chunks::<4>().0.iter();
-            floats.map(|bytes| f32::from_le_bytes(*bytes)).collect::<Vec<_>>()
-        };
-        // The default in HLSL is column major; SPIR-V calls the same memory layout row major,
-        // because its matrix is the transpose.
-        let (one, zero) = (1.0, 0.0);
-        let columns = [
-            one, zero, zero, zero, zero, one, zero, zero, zero, zero, one, zero, 10., 20., 30., one,
-        ];
-        let rows = [
-            one, zero, zero, 10., zero, one, zero, 20., zero, zero, one, 30., zero, zero, zero, one,
-        ];
-        assert_eq!(of(spirv::SourceLanguage::HLSL), columns);
-        assert_eq!(of(spirv::SourceLanguage::GLSL), rows);
-        // A row of HLSL is a column of SPIR-V.
-        let (bytes, _) = given(spirv::SourceLanguage::HLSL, &["view[1]=1,2,3,4"]).unwrap();
-        assert_eq!(bytes[20..24], 2f32.to_le_bytes());
-    }
-
-    #[test]
     fn a_part_counts_before_the_whole_in_any_order() {
-        let of = |members: &[&str]| given(spirv::SourceLanguage::HLSL, members).unwrap().0;
-        let bytes = of(&["bones[1][0]=1,2,3,4", "bones[1]=scale(9)", "id=7", "bones=3", "*=5"]);
+        let of = |members: &[&str]| given(members).unwrap().0;
+        let bytes = of(&["bones[1][0]=1,2,3,4", "bones[1]=identity", "id=7", "bones=3", "*=5"]);
         let float = |at: usize| f32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[4 * at + byte]));
         // In memory the columns of an HLSL matrix come one after another, but `[0]` in a path selects a row.
         let bone = |number: usize| [0, 1, 4, 5].map(|at| float(16 + 16 * number + at));
         assert_eq!((float(0), bone(0)), (5.0, [3.0; 4]));
-        assert_eq!(bone(1), [1.0, 0.0, 2.0, 9.0]);
+        assert_eq!(bone(1), [1.0, 0.0, 2.0, 1.0]);
         assert_eq!(bytes[64 + 64 * 5000..], 7u64.to_le_bytes());
         assert_eq!(
-            of(&["*=5", "bones=3", "id=7", "bones[1]=scale(9)", "bones[1][0]=1,2,3,4"]),
+            of(&["*=5", "bones=3", "id=7", "bones[1]=identity", "bones[1][0]=1,2,3,4"]),
             bytes
         );
     }
 
     #[test]
     fn what_is_not_given_is_missing_however_large_it_is() {
-        let (_, missing) = given(spirv::SourceLanguage::HLSL, &["view=identity", "id=1"]).unwrap();
+        let (_, missing) = given(&["view=identity", "id=1"]).unwrap();
         assert_eq!(missing.len(), 1, "{missing:?}");
         assert!(missing[0].starts_with("member 'bones'"), "{missing:?}");
-        let (bytes, missing) = given(spirv::SourceLanguage::HLSL, &["*=1"]).unwrap();
+        let (bytes, missing) = given(&["*=1"]).unwrap();
         assert_eq!((bytes.len(), missing.len()), (64 + 64 * 5000 + 8, 0));
     }
 
     #[test]
     fn integers_are_exact() {
         let id = |text: &str| {
-            let (bytes, _) = given(spirv::SourceLanguage::GLSL, &["*=0", text])?;
+            let (bytes, _) = given(&["*=0", text])?;
             Ok::<_, anyhow::Error>(bytes[64 + 64 * 5000..].to_vec())
         };
         for (text, expected) in [

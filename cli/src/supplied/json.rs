@@ -57,7 +57,7 @@ fn add(path: String, json: &Json, members: &mut Vec<Content>, faults: &mut Vec<a
         _ => match literal(json) {
             Some(number) => Value::Numbers(vec![number]),
             None => {
-                let kinds = "no number, list, object or text of a matrix";
+                let kinds = "no number, list, object or \"identity\"";
                 return faults.push(anyhow!("{path}: {json} is {kinds}"));
             }
         },

@@ -64,7 +64,7 @@ fn draw(shaders: &Shaders, arguments: &[&str]) -> (Picture, Ran) {
 /// A shader that draws squares in clip space, of two triangles each. The arrays have half of their
 /// sides, their depths, their fourth components and their colours.
 const SQUARES: &str = "
-    struct Out { @builtin(position) place: vec4f, @location(0) tint: vec3f, @location(1) @interpolate(flat) number: u32 }
+    struct Out { @builtin(position) place: vec4f, @location(0) colour: vec3f, @location(1) @interpolate(flat) number: u32 }
     const SIDES = array(0.25, 0.5, 0.9, 0.9, 2.0);
     const DEPTHS = array(0.25, 0.5, 1.5, 0.1, 0.75);
     const LAST = array(1.0, 2.0, 1.0, -1.0, 1.0);
@@ -82,9 +82,8 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
     let shader = shaders.file("squares.wgsl", SQUARES.as_bytes());
     // The second of the first three squares is behind the first, and the third is beyond the
     // farthest depth.
-    let (picture, ran) =
-        draw(&shaders, &[&shader, "--vertices", "18", "--size", "200x100", "--colour", "tint"]);
-    assert_eq!((picture.width, picture.height), (200, 100));
+    let (picture, ran) = draw(&shaders, &[&shader, "--vertices", "18"]);
+    assert_eq!((picture.width, picture.height), (1024, 1024));
     let hues = |picture: &Picture| [0.0, 0.2, 0.3, 0.45, 0.55].map(|x| hue(picture.at(x, -x)));
     assert_eq!(hues(&picture), ['r', 'r', 'g', 'g', '-']);
     assert!((picture.drawn() - 0.25).abs() < 0.01, "{}", picture.drawn());
@@ -92,40 +91,20 @@ fn what_is_nearer_hides_what_is_farther_within_the_view() {
     assert_eq!(ran.stdout.lines().count(), 1, "{}", ran.stdout);
     assert!(ran.stdout.contains("18 vertices of 6 primitives"), "{}", ran.stdout);
     // The fourth square is behind the viewer, and the fifth is larger than the picture.
-    let (all, said) =
-        draw(&shaders, &[&shader, "--vertices", "30", "--size", "64x64", "--colour", "tint"]);
+    let (all, said) = draw(&shaders, &[&shader, "--vertices", "30"]);
     assert_eq!(hues(&all), ['r', 'r', 'g', 'g', 'b']);
     assert!((all.drawn() - 1.0).abs() < f64::EPSILON);
-    let cut = "60 % of the primitives are outside of, or cut by, the shader's view; --view front shows all";
+    let cut =
+        "60 % of the primitives are outside of, or cut by, the shader's view; an .svg has all";
     assert!(said.stderr.contains(&format!("out.png: {cut}")), "{}", said.stderr);
     // Lighting dims all components alike, so a surface that faces the viewer has one colour.
     assert_eq!(all.at(0.9, 0.9), all.at(-0.7, 0.2));
 
-    // If no primitive is in view, a remark says so.
-    let first = ["--first-vertex", "12", "--vertices", "6"];
-    let (none, ran) = draw(&shaders, &[&[shader.as_str()], &first[..]].concat());
-    assert_eq!((none.width, none.drawn()), (1024, 0.0));
-    assert!(
-        ran.stderr.contains(
-            "none of 2 primitives is seen: all outside of the shader's view; --view front"
-        ),
-        "{}",
-        ran.stderr
-    );
-    // From outside, the same primitives are seen.
-    let (front, _) = draw(&shaders, &[&[shader.as_str(), "--view", "front"], &first[..]].concat());
+    // The third square alone is not projected as it seems, and then it is drawn from the front.
+    let third = shaders.file("third.txt", b"12 13 14 15 16 17");
+    let (front, said) = draw(&shaders, &[&shader, "--indices", &third]);
     assert!((front.drawn() - 0.92 * 0.92).abs() < 0.01, "{}", front.drawn());
-
-    // If a number colours the picture, its range is shown from dark purple to yellow.
-    let (numbers, said) =
-        draw(&shaders, &[&shader, "--vertices", "12", "--colour", "number", "--size", "64x64"]);
-    let ([r, g, b], [red, green, blue]) = (numbers.at(0.0, 0.0), numbers.at(0.4, 0.4));
-    assert!(b > r && b > g, "{r} {g} {b}");
-    assert!(red > 2 * blue && green > 2 * blue, "{red} {green} {blue}");
-    assert!(said.stderr.contains("number from 0 (dark purple) to 1 (yellow)"), "{}", said.stderr);
-    let (component, _) =
-        draw(&shaders, &[&shader, "--vertices", "12", "--color", "tint.y", "--size", "64x64"]);
-    assert_eq!([component.at(0.0, 0.0), component.at(0.4, 0.4)], [[r, g, b], [red, green, blue]]);
+    assert!(said.stderr.contains("drawn from the front"), "{}", said.stderr);
 }
 
 /// If a picture is empty, a remark gives the reason, whichever it is.
@@ -150,34 +129,23 @@ fn what_is_not_seen_is_said_with_its_reason() {
     );
     let run = |kind: &str, vertices: &str, more: &[&str]| {
         let kind = format!("KIND={kind}");
-        let always = [
-            &*shader,
-            "--vertices",
-            vertices,
-            "--constant",
-            &kind,
-            "--uniform",
-            "0.0.*=0",
-            "--size",
-            "64x64",
-        ];
+        let always =
+            [&*shader, "--vertices", vertices, "--constant", &kind, "--uniform", "0.0.*=0"];
         let (picture, ran) = draw(&shaders, &[&always[..], more].concat());
         (picture.drawn() > 0.0, ran.stderr)
     };
-    let from_front = ["--view", "front", "--varyings", "worldPos"];
+    let from_front = ["--varyings", "worldPos"];
     for (kind, more, why) in [
         ("0", &[][..], "all with positions whose w is 0"),
         ("1", &[], "all with positions that are not finite"),
         ("1", &from_front, "all with positions that are not finite"),
         ("2", &[], "all behind the viewer (w is 0 or less)"),
-        ("2", &["--view", "corner", "--varyings", "@Position"], "all behind the viewer"),
         ("3", &[], "all without area"),
-        ("4", &[], "all outside of the shader's view; --view front looks at all"),
+        ("4", &[], "all outside of the shader's view"),
     ] {
         let (is_drawn, said) = run(kind, "3", more);
         let expected = format!("out.png: none of 1 primitives is seen: {why}");
         assert!(!is_drawn && said.contains(&expected), "{kind}: {is_drawn} {said}");
-        assert_eq!(said.contains("--view front"), kind == "4", "{said}");
         // If another triangle is seen, the remark is only about reasons that mean wrong positions.
         let (is_drawn, said) = run(kind, "6", more);
         let some = format!("not seen of 2 primitives: {}", why.replacen("all", "1", 1));
@@ -201,7 +169,7 @@ fn sides_of_triangles_have_colours() {
             vec2(-0.9, 0.5), vec2(-0.1, 0.5), vec2(-0.5, -0.5), vec2(0.9, 0.5), vec2(0.1, 0.5), vec2(0.5, -0.5));
         void main() { gl_Position = vec4(AT[gl_VertexIndex], 0, 1); }",
     );
-    let (picture, _) = draw(&shaders, &[&shader, "--vertices", "6", "--size", "100x100"]);
+    let (picture, _) = draw(&shaders, &[&shader, "--vertices", "6"]);
     // The first triangle goes to the right and then up, so it is counter-clockwise as it is seen.
     // Counter-clockwise triangles are blue, as in an SVG.
     assert_eq!(hue(picture.at(-0.5, 0.2)), 'b');
@@ -212,7 +180,7 @@ fn sides_of_triangles_have_colours() {
 /// There are points on both ends of the axes. On the positive ends they have a different colour for
 /// each axis, on the negative ends they are black.
 #[test]
-fn views_from_outside_have_the_axes_where_they_say() {
+fn the_view_from_the_front_has_the_axes_where_it_says() {
     let shaders = Shaders::new();
     let source = "
         #version 450
@@ -226,49 +194,31 @@ fn views_from_outside_have_the_axes_where_they_say() {
             colour = axis * positive;
         }";
     let shader = shaders.glsl("axes.spv", source);
-    let draw_from = |view: &str, more: &[&str]| {
-        let always = [shader.as_str(), "--vertices", "6", "--varyings", "worldPos,colour"];
-        let always = [&always[..], &["--size", "300x200", "--view", view], more].concat();
-        draw(&shaders, &always).0
+    let draw_of = |topology: &str| {
+        let outputs = ["--varyings", "worldPos,colour", "--topology", topology];
+        draw(&shaders, &[&[&*shader, "--vertices", "6"], &outputs[..]].concat()).0
     };
-    // The points fill 0.92 of the height. The width has the same scale.
-    let (x, y) = (0.92 * 200.0 / 300.0, 0.92);
-    let points = ["--topology", "point-list"];
-    for (view, right, up) in [
-        ("front", 'r', 'g'),
-        ("back", 'R', 'g'),
-        ("right", 'B', 'g'),
-        ("left", 'b', 'g'),
-        ("top", 'r', 'B'),
-        ("bottom", 'r', 'b'),
-        ("90,0", 'B', 'g'),
-        ("-90,0", 'b', 'g'),
-    ] {
-        let picture = draw_from(view, &points);
-        // A capital letter is the negative end of an axis: the coloured point is on the opposite
-        // side.
-        let is_at = |axis: char, x: f64, y: f64| {
-            let sign = if axis.is_uppercase() { -1.0 } else { 1.0 };
-            assert_eq!(hue(picture.at(sign * x, sign * y)), axis.to_ascii_lowercase(), "{view}");
-            // The other end is black, except that distance fades colours.
-            let [r, g, b] = picture.at(-sign * x, -sign * y);
-            assert!(r.abs_diff(g) < 10 && g.abs_diff(b) < 10 && r < 120, "{view}: {r} {g} {b}");
-        };
-        is_at(right, x, 0.0);
-        is_at(up, 0.0, -y);
-        assert_eq!(hue(picture.at(x, y)), '-', "{view}");
+    let points = draw_of("point-list");
+    for (axis, x, y) in [('r', 0.92, 0.0), ('g', 0.0, -0.92)] {
+        assert_eq!(hue(points.at(x, y)), axis);
+        // The other end is black, except that distance fades colours.
+        let [r, g, b] = points.at(-x, -y);
+        assert!(r.abs_diff(g) < 10 && g.abs_diff(b) < 10 && r < 120, "{axis}: {r} {g} {b}");
     }
+    // The end of the third axis is in front of its beginning.
+    assert_eq!(hue(points.at(0.0, 0.0)), 'b');
+    assert_eq!(hue(points.at(0.92, 0.92)), '-');
     // The lines lead from one end of an axis to the other, through the middle.
-    let lines = draw_from("front", &["--topology", "line-list", "--colour", "worldPos"]);
-    let [r, g, b] = lines.at(x * 0.9, 0.0);
+    let lines = draw_of("line-list");
+    let [r, g, b] = lines.at(0.92 * 0.9, 0.0);
     assert!(r > g && g.abs_diff(b) < 12, "{r} {g} {b}");
-    assert_eq!(hue(lines.at(x * 0.5, y * 0.5)), '-');
-    assert!(lines.drawn() > 0.005 && lines.drawn() < 0.05, "{}", lines.drawn());
+    assert_eq!(hue(lines.at(0.46, 0.46)), '-');
+    assert!(lines.drawn() > 0.001 && lines.drawn() < 0.05, "{}", lines.drawn());
 }
 
 /// `Position` has y down in clip space, and y up where a shader passes on the positions of a mesh.
 #[test]
-fn a_position_is_upright_from_outside_whether_projected_or_not() {
+fn a_position_is_upright_whether_projected_or_not() {
     let shaders = Shaders::new();
     let source = |place: &str| {
         format!(
@@ -282,21 +232,16 @@ fn a_position_is_upright_from_outside_whether_projected_or_not() {
             }}"
         )
     };
-    for (name, place, said) in [
-        ("passed.spv", "vec4(position, 1)", "drawn from Position, which looks unprojected"),
-        (
-            "projected.spv",
-            "vec4(position.x, -position.y, 0.5, 1)",
-            "drawn from Position, as the shader projects it",
-        ),
+    for (name, place, is_passed) in [
+        ("passed.spv", "vec4(position, 1)", true),
+        ("projected.spv", "vec4(position.x, -position.y, 0.5, 1)", false),
     ] {
         let shader = shaders.glsl(name, &source(place));
-        let how = ["--vertices", "3", "--view", "front", "--size", "64x64"];
-        let (picture, ran) = draw(&shaders, &[&[&*shader], &how[..]].concat());
+        let (picture, ran) = draw(&shaders, &[&shader, "--vertices", "3"]);
         // The triangle points upwards.
         let ends = [-0.8, 0.8].map(|y| hue(picture.at(0.7, y)));
         assert_eq!(ends, ['-', 'g'], "{name}");
-        assert!(ran.stderr.contains(said), "{name}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains("Position looks unprojected"), is_passed, "{name}");
     }
 }
 
@@ -316,10 +261,8 @@ fn outputs_that_are_normals_shade_smoothly() {
             return Out(vec4f(at, 0.5, 1), vec3f(at, 0), vec3f(at.x, 0, 1) * 7, vec3f(0.5));
         }",
     );
-    let draw_of = |outputs: &str| {
-        let how = [&*shader, "--vertices", "3", "--view", "front", "--size", "200x200"];
-        draw(&shaders, &[&how[..], &["--varyings", outputs]].concat()).0
-    };
+    let draw_of =
+        |outputs: &str| draw(&shaders, &[&shader, "--vertices", "3", "--varyings", outputs]).0;
     let level = |towards: f64| (255.0 * 0.5 * (0.45 + 0.6 * towards)).round() as u8;
     // The light comes from the left, from above and from behind the viewer.
     let light = |x: f64, z: f64| (-0.37 * x + 0.74 * z) / x.hypot(z);
@@ -353,7 +296,7 @@ fn a_cylinder_in_the_view_of_the_shader_is_smooth() {
         }",
     );
     let draw_of = |outputs: &str| {
-        let how = ["--vertices", "10", "--topology", "triangle-strip", "--size", "200x200"];
+        let how = ["--vertices", "10", "--topology", "triangle-strip"];
         draw(&shaders, &[&[&*shader, "--varyings", outputs], &how[..]].concat())
     };
     // The places are on both sides of the edge between two facets, which is at 0.8 * cos(45 degrees).
@@ -395,7 +338,7 @@ fn what_is_guessed_is_said() {
         ("sway", &[colour, position]),
         ("@Position,gNormal,geomColour", &[flat]),
     ] {
-        let how = ["--vertices", "3", "--size", "64x64", "--varyings", outputs];
+        let how = ["--vertices", "3", "--varyings", outputs];
         let (picture, ran) = draw(&shaders, &[&[&*shader], &how[..]].concat());
         for part in [colour, position, flat] {
             assert_eq!(
@@ -408,8 +351,6 @@ fn what_is_guessed_is_said() {
         let is_red = picture.pixels.chunks(3).any(|pixel| pixel != GROUND && hue_is_red(pixel));
         assert_eq!(is_red, outputs.contains("Colour"), "{outputs}");
     }
-    assert_eq!(draw_names(&shaders, &shader, "@0"), draw_names(&shaders, &shader, "geomColour"));
-    assert_eq!(draw_names(&shaders, &shader, "@Position"), draw_names(&shaders, &shader, "place"));
     let file = shaders.path("out.ply");
     let mesh = ["capture", &shader, "--vertices", "3", "-o", file.to_str().unwrap()];
     let ran = vkxfb(&[&mesh[..], &["--varyings", "sway"]].concat()).exits(0);
@@ -423,12 +364,6 @@ fn hue_is_red(pixel: &[u8]) -> bool {
     pixel[1..].iter().all(|other| pixel[0] > other.saturating_add(60))
 }
 
-/// Returns the pixels of a picture that an output colours.
-fn draw_names(shaders: &Shaders, shader: &str, colour: &str) -> Vec<u8> {
-    let how = ["--vertices", "3", "--size", "64x64", "--colour", colour];
-    draw(shaders, &[&[shader], &how[..]].concat()).0.pixels
-}
-
 #[test]
 fn a_line_that_begins_behind_the_viewer_comes_into_view() {
     let shaders = Shaders::new();
@@ -438,7 +373,7 @@ fn a_line_that_begins_behind_the_viewer_comes_into_view() {
         #version 450
         void main() { gl_Position = gl_VertexIndex == 0 ? vec4(0.2, 0, 0.5, 1) : vec4(4, 0, -0.5, -1); }",
     );
-    let draw_line = ["--vertices", "2", "--topology", "line-list", "--size", "200x200"];
+    let draw_line = ["--vertices", "2", "--topology", "line-list"];
     let (picture, _) = draw(&shaders, &[&[shader.as_str()], &draw_line[..]].concat());
     // The line leaves the picture to the right, and does not go through the middle.
     let drawn = [0.3, 0.95, -0.2].map(|x| picture.at(x, 0.0) != GROUND);
@@ -456,20 +391,7 @@ fn what_cannot_be_drawn_is_refused_before_work() {
         vkxfb(&[&always[..], &picture, more].concat()).refuses(what);
     };
     refuses("a.gif", &[], &["a.gif: pictures are .png or .svg"]);
-    refuses("a.svg", &["--size", "1x1"], &["--size and --colour are of a .png"]);
-    refuses("a.png", &["--size", "9"], &["WIDTHxHEIGHT"]);
-    refuses("a.png", &["--view", "above"], &["shader, front, back"]);
-    refuses(
-        "a.png",
-        &["--colour", "speed"],
-        &["--colour speed", "place, tint, number", "as in place.x"],
-    );
-    refuses("a.png", &["--varyings", "tint", "--view", "shader"], &["Position is not captured"]);
     refuses("a.png", &["--varyings", "number"], &["nothing that is captured is a position"]);
-    let device = ["capture", &shader, "--vertices", "3", "--size", "16384x1", "--picture"];
-    let file = shaders.path("wide.png");
-    let ran = vkxfb(&[&device[..], &[file.to_str().unwrap()]].concat());
-    assert!(ran.status == 0 || ran.stderr.contains("the device draws up to"), "{}", ran.stderr);
 }
 
 /// The picture in the README is the one that the command draws, except for rounding by the device.
@@ -477,8 +399,7 @@ fn what_cannot_be_drawn_is_refused_before_work() {
 fn the_knot_of_the_readme_is_what_is_drawn() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
     let (shaders, shader) = (Shaders::new(), root.join("knot.wgsl"));
-    let how = ["--vertices", "216000", "--view", "20,-60", "--size", "640x640"];
-    let (drawn, _) = draw(&shaders, &[&[shader.to_str().unwrap()], &how[..]].concat());
+    let (drawn, _) = draw(&shaders, &[shader.to_str().unwrap(), "--vertices", "216000"]);
     if std::env::var_os("VKXFB_REGENERATE").is_some() {
         std::fs::copy(shaders.path("out.png"), root.join("knot.png")).unwrap();
     }

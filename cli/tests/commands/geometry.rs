@@ -105,12 +105,6 @@ fn what_a_geometry_shader_emits_is_captured() {
         [&json!(8), &json!(8), &json!(3)]
     );
 
-    // Primitives that do not fit are counted as needed.
-    for backend in ["native", "compute"] {
-        let some = run(&["--buffer-size", "300", "--backend", backend, "--format", "json"]).json();
-        let counts = [&some["primitives_written"], &some["primitives_needed"]];
-        assert_eq!(counts, [&json!(4), &json!(8)], "{backend}");
-    }
     // The picture and the mesh contain the emitted triangles.
     let (picture, mesh) = (files.shaders.path("out.svg"), files.shaders.path("out.ply"));
     let out = ["--picture", picture.to_str().unwrap(), "-o", mesh.to_str().unwrap()];
@@ -124,7 +118,7 @@ fn what_a_geometry_shader_emits_is_captured() {
     // The draw has indices and primitive restarts, and the geometry shader is given as GLSL.
     let indices = files.shaders.file("indices.txt", b"3 4 5 restart 0 1 restart 6 7 8 2 1 0");
     let source = ["--geometry", &files.source];
-    let indexed = ["--indices", &indices, "--restart", "--compare"];
+    let indexed = ["--indices", &indices, "--compare"];
     let read: Vec<&str> = files.read.iter().map(String::as_str).collect();
     let always = ["capture", &files.vertex, "--varyings", "found", "--format", "csv", "--validate"];
     let ran = vkxfb(&[&always[..], &read, &source, &indexed].concat()).exits(0);
@@ -292,12 +286,8 @@ fn what_is_no_geometry_shader_is_refused_by_name() {
     // What the vertex shader lacks is not told as if the geometry shader lacked it.
     files.capture(&[]).refuses(&["vert", " and ", "geom", ": these are missing:"]);
     files.capture(&["--vertices", "3", "--backend", "vertex"]).refuses(&["vertex shaders alone"]);
-    let probe = ["probe", "--geometry", &files.geometry, "--varyings", "found"];
-    vkxfb(&probe).refuses(&["--geometry needs --shader FILE"]);
-    vkxfb(&[&probe[..], &["--shader", "identify"]].concat()).refuses(&["--varyings", "built in"]);
-    let built_in = ["probe", "--geometry", &files.geometry, "--shader", "identify"];
-    vkxfb(&built_in).refuses(&["identify is built in", "does not stand behind it"]);
-    let lines = ["--shader", &files.vertex, "--topology", "line-list"];
+    let probe = ["probe", "shader", &files.vertex, "--geometry", &files.geometry];
+    let lines = ["--varyings", "found", "--topology", "line-list"];
     vkxfb(&[&probe[..], &lines].concat()).refuses(&["takes no primitives of line-list"]);
 }
 

@@ -83,7 +83,11 @@ fn files_that_are_no_reports_are_refused_by_name_and_field() {
         br#"{ "schema": 1, "tool_version": "0", "reports": [{
         "device": { "name": "Old", "vendor_id": 1, "device_id": 2 } }] }"#,
     );
-    vkxfb(&["probe", "compare", &old, &notes]).refuses(&["old.json", "reports[0].results"]);
+    vkxfb(&["probe", "compare", &old, &notes]).refuses(&[
+        "old.json",
+        "reports[0].device",
+        "`driver`",
+    ]);
     vkxfb(&["probe", "compare", &notes, &old]).refuses(&["notes.md", "no report of a probe"]);
     vkxfb(&["probe", "compare", "/missing/a.md", &old]).refuses(&["/missing/a.md"]);
     let help = vkxfb(&["probe", "compare", "--help"]).exits(0).stdout;

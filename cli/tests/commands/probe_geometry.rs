@@ -48,9 +48,9 @@ impl Files {
     }
 
     fn arguments<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
-        let files = ["--shader", &self.vertex, "--geometry", &self.geometry];
-        let always = ["probe", "--device", "0", "--quick", "--varyings", "gl_Position,found"];
-        [&always[..], &files, more].concat()
+        let files = ["probe", "shader", &self.vertex, "--geometry", &self.geometry];
+        let always = ["--device", "0", "--quick", "--varyings", "gl_Position,found"];
+        [&files[..], &always, more].concat()
     }
 }
 
@@ -109,7 +109,7 @@ fn a_lost_case_of_a_geometry_shader_is_repeated_by_its_command() {
     let losses = ran["reports"][0]["losses"].as_array().unwrap();
     assert_eq!(losses.len(), 2, "of both pipelines: {losses:#?}");
     let told = losses[0]["command"].as_str().unwrap();
-    let shaders = format!("--shader {} --geometry {} ", files.vertex, files.geometry);
+    let shaders = format!("probe shader {} --geometry {} ", files.vertex, files.geometry);
     assert!(told.contains(&shaders), "{told}");
     let words: Vec<&str> = told.split(' ').skip(1).collect();
     let again = vkxfb(&[&words[..], &["--json"]].concat()).exits(0).json();
@@ -119,7 +119,7 @@ fn a_lost_case_of_a_geometry_shader_is_repeated_by_its_command() {
 /// The probe's own geometry shaders, whose records are given by formulas, can be selected by name.
 #[test]
 fn a_geometry_shader_of_the_probe_is_captured_alone() {
-    let probe = ["probe", "--device", "0", "--shader", "identify", "--geometry"];
+    let probe = ["probe", "--device", "0", "--shader"];
     let draw = ["--vertices", "9", "--json", "--validate"];
     for (name, topologies) in [("lines_adjacency_to_lines", 2), ("triangles_to_points_cut", 3)] {
         let json = vkxfb(&[&probe[..], &[name], &draw].concat()).exits(0).json();
@@ -137,8 +137,7 @@ fn a_wrong_capture_of_a_geometry_shader_is_shown() {
     let files = Files::new(GEOMETRY);
     let page = files.shaders.path("page.html");
     let few = ["--topology", "triangle-strip", "--backend", "compute", "--vertices", "8"];
-    let own = ["probe", "--device", "0", "--quick", "--shader", "identify"];
-    let own = [&own[..], &["--geometry", "triangles_to_triangles"]].concat();
+    let own = ["probe", "--device", "0", "--quick", "--shader", "triangles_to_triangles"].to_vec();
     for probe in [files.arguments(&[]), own] {
         let output = ["--html", page.to_str().unwrap()];
         let mut probe = command(&[&probe[..], &few, &output].concat());
@@ -172,9 +171,9 @@ fn a_geometry_shader_of_several_streams_is_captured() {
             }
         }",
     );
-    let shaders = ["--shader", &files.vertex, "--geometry", &files.geometry];
-    let probe = ["probe", "--device", "0", "--quick", "--json", "--validate"];
-    let json = vkxfb(&[&probe[..], &shaders].concat()).exits(0).json();
+    let shaders = ["probe", "shader", &files.vertex, "--geometry", &files.geometry];
+    let probe = ["--device", "0", "--quick", "--json", "--validate"];
+    let json = vkxfb(&[&shaders[..], &probe].concat()).exits(0).json();
     let cells = json["reports"][0]["cells"].as_array().unwrap();
     let of = |backend: &str| cells.iter().find(|cell| cell["backend"] == backend).unwrap();
     for (backend, passed) in [("native", 28), ("compute", 56)] {

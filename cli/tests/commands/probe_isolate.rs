@@ -212,10 +212,12 @@ fn what_child_processes_find_is_what_one_process_finds() {
          layout(xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0, location = 0) out flat uint v;
          void main() { v = gl_VertexIndex; gl_Position = vec4(0); gl_PointSize = 1; }",
     );
-    let few = ["probe", "--device", "0", "--quick", "--topology", "triangle-fan", "--json"];
-    let own = [&few[..], &["--shader", &shader]].concat();
-    for (name, probe) in [("built-in", &few[..]), ("own", &own)] {
-        let (together, alone) = (vkxfb(probe).exits(0), vkxfb(&[probe, &["--isolate"]].concat()));
+    let few = ["--device", "0", "--quick", "--topology", "triangle-fan", "--json"];
+    let all = [&["probe"], &few[..]].concat();
+    let own = [&["probe", "shader", &shader], &few[..]].concat();
+    for (name, probe) in [("built-in", &all), ("own", &own)] {
+        let (together, alone) =
+            (vkxfb(probe).exits(0), vkxfb(&[&probe[..], &["--isolate"]].concat()));
         let together = files.file("together.json", together.stdout.as_bytes());
         let alone = files.file("alone.json", alone.exits(0).stdout.as_bytes());
         let compared = vkxfb(&["probe", "compare", &together, &alone, "--json"]).exits(0).json();

@@ -53,7 +53,7 @@ fn a_case_whose_records_differ_is_the_smallest_and_differs_again() {
     let files = Shaders::new();
     for (name, source) in [("subgroup.spv", SUBGROUP), ("late.spv", LATE)] {
         let shader = files.glsl(name, source);
-        let probe = ["probe", "--device", "0", "--quick", "--shader", &shader, "--json"];
+        let probe = ["probe", "shader", &shader, "--device", "0", "--quick", "--json"];
         for more in [&["--provoking", "first"][..], &["--topology", "line-strip", "--isolate"]] {
             let ran = vkxfb(&[&probe[..], more].concat()).exits(1).json();
             let report = &ran["reports"][0];
@@ -72,7 +72,7 @@ fn a_case_whose_records_differ_is_the_smallest_and_differs_again() {
     }
     // Vertices up to number 9, which is the fifth of a draw, do not differ.
     let late = files.path("late.spv");
-    let late = ["probe", "--device", "0", "--shader", late.to_str().unwrap(), "--json"];
+    let late = ["probe", "shader", late.to_str().unwrap(), "--device", "0", "--json"];
     let few = ["--topology", "line-strip", "--provoking", "first", "--instances", "1"];
     let ran = vkxfb(&[&late[..], &few].concat()).exits(1).json();
     let results = ran["reports"][0]["results"].as_array().unwrap();
@@ -92,8 +92,8 @@ fn a_shader_without_decorations_is_probed_with_all_outputs() {
         layout(location = 0) out vec3 tint;
         void main() { tint = vec3(gl_VertexIndex); gl_Position = vec4(gl_VertexIndex, 0, 0, 1); }",
     );
-    let probe = ["probe", "--device", "0", "--quick", "--json", "--backend", "compute"];
-    let probe = [&probe[..], &["--topology", "triangle-strip", "--shader", &shader]].concat();
+    let probe = ["probe", "shader", &shader, "--device", "0", "--quick", "--json"];
+    let probe = [&probe[..], &["--backend", "compute", "--topology", "triangle-strip"]].concat();
     let results = |more: &[&str]| {
         let json = vkxfb(&[&probe[..], more].concat()).exits(0).json();
         json["reports"][0]["results"].clone()

@@ -215,7 +215,7 @@ fn a_winding_can_be_made_wrong() {
 fn a_winding_in_a_patch_can_be_made_wrong() {
     let files = Shaders::new();
     let page = files.path("page.html");
-    let shader = ["--shader", "identify", "--geometry", "patches_to_triangles"];
+    let shader = ["--shader", "patches_to_triangles"];
     let output = ["--device", "0", "--backend", "compute", "--html", page.to_str().unwrap()];
     let mut wrong = command(&[&["probe"], &shader[..], &output].concat());
     wrong.env("VKXFB_INJECT_FAULT", "wrong:patch-list:any");
@@ -242,5 +242,5 @@ fn what_arguments_take_is_said() {
     }
     command::vkxfb(&["probe", "--self-test", "--html", "page.html"]).refuses(&["--html"]);
     command::vkxfb(&["probe", "--shader", "identfy"])
-        .refuses(&["no file identfy", "identify, two_buffers, attributes"]);
+        .refuses(&["one of identify, two_buffers, attributes", "vkxfb probe shader FILE"]);
 }

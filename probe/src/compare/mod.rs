@@ -69,6 +69,20 @@ pub struct FactChange {
     pub after: Option<String>,
 }
 
+/// A [trial](crate::trial) whose result differs between two reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TrialChange {
+    /// The index in [`Comparison::devices`] of the pair of devices that is compared.
+    pub device: usize,
+    /// The trial.
+    #[serde(rename = "name")]
+    pub trial: Trial,
+    /// The result in the first report. `None` if the trial is not in it.
+    pub before: Option<TrialResult>,
+    /// The result in the second report.
+    pub after: TrialResult,
+}
+
 /// A row of [`Comparison::gone_rows`]: the number of cases that only the first report has, and the number of cases that
 /// the second report has. The row counts the cases of one backend and one topology, either those that capture a vertex
 /// shader or those that capture a later stage.
@@ -100,7 +114,7 @@ pub struct Comparison {
     /// The [trials](crate::trial) (tests of properties that devices do not report) that are worse in the second report.
     /// Their result in the second report is wrong, lost or not run. In the first report it is none of these, or the
     /// trial is missing. If both reports have the device, these differences are also in [`facts`](Self::facts).
-    pub worse_trials: Vec<FactChange>,
+    pub worse_trials: Vec<TrialChange>,
     /// Cases that are right in the first report, and are wrong, could not run or were not tried in the second.
     pub became_wrong: Vec<Change>,
     /// Cases that are right in the second report, and are wrong, could not run or were not tried in the first.
@@ -214,15 +228,12 @@ impl Comparison {
             }
         }
         for trial in Trial::ALL {
-            let result = |d: Option<&RecordedDevice>| d?.facts.get(trial.name()).cloned();
+            let result = |d: Option<&RecordedDevice>| d?.trials.get(&trial).copied();
             let (before, after) = (result(first), result(second));
-            let is_bad = |result: &Option<String>| {
-                let result = result.as_deref().and_then(TrialResult::by_name);
-                result.is_some_and(TrialResult::is_bad)
-            };
-            if is_bad(&after) && !is_bad(&before) {
-                let name = trial.name().to_owned();
-                self.worse_trials.push(FactChange { device, name, before, after });
+            if let Some(after) = after.filter(|after| after.is_bad())
+                && !before.is_some_and(TrialResult::is_bad)
+            {
+                self.worse_trials.push(TrialChange { device, trial, before, after });
             }
         }
         let results = |d: Option<&'_ RecordedDevice>| d.map(|d| d.results(device));

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::error::Category;
 
 use super::CaseKey;
 use crate::bug::BUG_REPORT_HEAD;
-use crate::names;
-use crate::report::{CaseResult, SCHEMA};
-use crate::trial::Trial;
+use crate::report::{CaseResult, Comparable, Root, SCHEMA};
+use crate::trial::{Trial, TrialResult};
 
 /// The reason why a file cannot be read as a report.
 #[derive(Debug, thiserror::Error)]
@@ -80,10 +80,11 @@ pub struct RecordedDevice {
     /// The name of the device.
     pub name: String,
     /// The vendor ID and the device ID.
-    pub ids: (u64, u64),
+    pub ids: (u32, u32),
     /// Other properties that may differ between two reports: versions, limits, results of trials (tests of properties
     /// that devices do not report), and the machine.
     pub facts: BTreeMap<String, String>,
+    pub(super) trials: BTreeMap<Trial, TrialResult>,
     cases: BTreeMap<CaseKey, CaseResult>,
 }
 
@@ -110,23 +111,122 @@ impl Recorded {
             true => ReadError::CutOff { file: file.to_owned() },
             false => ReadError::NoReport { file: file.to_owned() },
         })?;
-        let value: Value = serde_json::from_str(json)
-            .map_err(|source| ReadError::Json { file: file.to_owned(), source })?;
-        let parsed = Field { path: String::new(), value: &value }.recorded();
-        let recorded = parsed.map_err(|(field, problem)| ReadError::Field {
-            file: file.to_owned(),
-            field,
-            problem,
-        })?;
+        // What another version wrote may have other fields, which are not the problem then.
+        let Version { schema } = deserialize(file, json)?;
+        if schema != SCHEMA {
+            return Err(ReadError::Field {
+                file: file.to_owned(),
+                field: "schema".to_owned(),
+                problem: format!("is {schema}, and this vkxfb reads {SCHEMA}"),
+            });
+        }
+        let recorded = Self::of(deserialize(file, json)?);
         if recorded.devices.iter().all(|device| device.cases.is_empty()) {
             Err(ReadError::NoCases { file: file.to_owned() })
         } else {
             Ok(recorded)
         }
     }
+
+    fn of(root: Root<Comparable<'_>>) -> Self {
+        let Root { tool_version, reports, .. } = root;
+        let is_quick = |report: &Comparable<'_>| {
+            report.command.split_whitespace().any(|word| word == "--quick")
+        };
+        Self {
+            is_injected: reports.iter().any(|report| report.injected.is_some()),
+            is_quick: reports.iter().any(is_quick),
+            devices: reports
+                .into_iter()
+                .map(|report| RecordedDevice::of(report, &tool_version))
+                .collect(),
+        }
+    }
+}
+
+/// The version of a report's format, which every version has.
+#[derive(Deserialize)]
+struct Version {
+    schema: u32,
+}
+
+/// Reads JSON. Errors name the field that is wrong.
+fn deserialize<'de, T: Deserialize<'de>>(file: &Path, json: &'de str) -> Result<T, ReadError> {
+    let syntax = |source| ReadError::Json { file: file.to_owned(), source };
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let field = error.path().to_string();
+        match error.into_inner() {
+            source if source.classify() == Category::Data => {
+                ReadError::Field { file: file.to_owned(), field, problem: source.to_string() }
+            }
+            source => syntax(source),
+        }
+    })?;
+    deserializer.end().map_err(syntax)?;
+    Ok(value)
 }
 
 impl RecordedDevice {
+    /// Takes what is compared from a report. `tool` is the version of vkxfb that made it.
+    fn of(report: Comparable<'_>, tool: &str) -> Self {
+        let Comparable { device, host, profile, resources, trials, results, .. } = report;
+        let (device, host) = (device.into_owned(), host.into_owned());
+        // The speed differs in each run, so it is not a property to compare.
+        let trials = trials.iter().filter(|tried| tried.trial != Trial::Speed);
+        let trials: BTreeMap<_, _> = trials.map(|tried| (tried.trial, tried.result)).collect();
+        let mut facts = device.limits;
+        facts.extend(trials.iter().map(|(trial, result)| (trial.to_string(), result.to_string())));
+        for (name, value) in [
+            ("vkxfb", Some(tool.to_owned())),
+            ("device", Some(device.name.clone())),
+            ("driver", Some(device.driver)),
+            ("driver version", Some(device.driver_version)),
+            ("Vulkan", Some(device.api_version)),
+            ("conformance", device.conformance_version),
+            ("profile", Some(profile.into_owned())),
+            ("resources", Some(resources.into_owned())),
+            ("os", Some(host.os)),
+            ("kernel", host.kernel),
+            ("architecture", Some(host.architecture)),
+            ("machine", host.machine),
+            ("cpu", host.cpu),
+            ("memory_kib", host.memory_kib.map(|kib| kib.to_string())),
+        ] {
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                facts.insert(name.to_owned(), value);
+            }
+        }
+        let mut cases = BTreeMap::new();
+        for pipeline in results.iter() {
+            for (result, draws) in [
+                (CaseResult::Right, &pipeline.right),
+                (CaseResult::NotTried, &pipeline.not_tried),
+                (CaseResult::NotRun, &pipeline.not_run),
+                (CaseResult::Wrong, &pipeline.wrong),
+            ] {
+                for (vertex_count, instance_count) in draws {
+                    let case = CaseKey {
+                        device: 0,
+                        backend: pipeline.backend.to_string(),
+                        topology: pipeline.topology.to_string(),
+                        shader: pipeline.shader.clone(),
+                        geometry: pipeline.geometry.clone(),
+                        provoking: pipeline.provoking.to_string(),
+                        specialized: pipeline.specialized,
+                        vertex_count: *vertex_count,
+                        instance_count: *instance_count,
+                    };
+                    let known = cases.entry(case).or_insert(result);
+                    // If a case ran twice, the worse result is kept.
+                    *known = result.max(*known);
+                }
+            }
+        }
+        let ids = (device.vendor_id, device.device_id);
+        Self { name: device.name, ids, facts, trials, cases }
+    }
+
     /// Returns the result of each case. [`CaseKey::device`] is set to `device`.
     pub(super) fn results(&self, device: usize) -> BTreeMap<CaseKey, CaseResult> {
         let with_place =
@@ -152,172 +252,4 @@ fn fenced_json(text: &str) -> Option<&str> {
         rest = &code[end..];
     }
     found
-}
-
-/// The path to a field of the JSON, and a description of the problem with the field.
-type Wrong = (String, String);
-
-/// A value in the JSON, with the path to it for messages.
-struct Field<'a> {
-    path: String,
-    value: &'a Value,
-}
-
-impl<'a> Field<'a> {
-    fn wrong(&self, problem: impl Into<String>) -> Wrong {
-        (self.path.clone(), problem.into())
-    }
-
-    /// Returns a member of an object. `None` if it is missing or null.
-    fn optional(&self, name: &str) -> Option<Self> {
-        let dot = if self.path.is_empty() { "" } else { "." };
-        let path = format!("{}{dot}{name}", self.path);
-        let value = self.value.get(name).filter(|value| !value.is_null())?;
-        Some(Self { path, value })
-    }
-
-    fn member(&self, name: &str) -> Result<Self, Wrong> {
-        let dot = if self.path.is_empty() { "" } else { "." };
-        let missing = || (format!("{}{dot}{name}", self.path), "is missing".to_owned());
-        self.optional(name).ok_or_else(missing)
-    }
-
-    fn elements(&self) -> Result<Vec<Self>, Wrong> {
-        let array = self.value.as_array().ok_or_else(|| self.wrong("is no array"))?;
-        let element = |(index, value)| Self { path: format!("{}[{index}]", self.path), value };
-        Ok(array.iter().enumerate().map(element).collect())
-    }
-
-    fn text(&self) -> Result<&'a str, Wrong> {
-        self.value.as_str().ok_or_else(|| self.wrong("is no text"))
-    }
-
-    fn number(&self) -> Result<u64, Wrong> {
-        self.value.as_u64().ok_or_else(|| self.wrong("is no whole number"))
-    }
-
-    fn truth(&self) -> Result<bool, Wrong> {
-        self.value.as_bool().ok_or_else(|| self.wrong("is neither true nor false"))
-    }
-
-    /// Reads a list of draws, such as `7x1 7x3`: the counts of vertices and instances.
-    fn draws(&self) -> Result<Vec<(u32, u32)>, Wrong> {
-        names::draws::parse(self.text()?).map_err(|problem| self.wrong(problem))
-    }
-
-    fn recorded(&self) -> Result<Recorded, Wrong> {
-        let schema = self.member("schema")?;
-        let version = schema.number()?;
-        if version != u64::from(SCHEMA) {
-            return Err(schema.wrong(format!("is {version}, and this vkxfb reads {SCHEMA}")));
-        }
-        let tool = self.member("tool_version")?.text()?;
-        let reports = self.member("reports")?.elements()?;
-        let devices = reports.iter().map(|report| report.device(tool));
-        let is_injected = reports.iter().any(|report| report.optional("injected").is_some());
-        let mut is_quick = false;
-        for report in &reports {
-            // Reports in Markdown that older versions wrote do not contain the command.
-            let command = report.optional("command").map(|command| command.text()).transpose()?;
-            is_quick |=
-                command.unwrap_or_default().split_whitespace().any(|word| word == "--quick");
-        }
-        Ok(Recorded { devices: devices.collect::<Result<_, _>>()?, is_injected, is_quick })
-    }
-
-    /// Reads the device of a report. `tool` is the version of vkxfb that made the report.
-    fn device(&self, tool: &str) -> Result<RecordedDevice, Wrong> {
-        let device = self.member("device")?;
-        let id = |name: &str| device.member(name)?.number();
-        let mut facts = BTreeMap::from([("vkxfb".to_owned(), tool.to_owned())]);
-        let mut note = |name: &str, field: Option<Self>| -> Result<(), Wrong> {
-            let Some(field) = field else { return Ok(()) };
-            let text = match field.value {
-                Value::Number(number) => number.to_string(),
-                _ => field.text()?.to_owned(),
-            };
-            if !text.is_empty() {
-                facts.insert(name.to_owned(), text);
-            }
-            Ok(())
-        };
-        for (name, field) in [
-            ("device", "name"),
-            ("driver", "driver"),
-            ("driver version", "driver_version"),
-            ("Vulkan", "api_version"),
-            ("conformance", "conformance_version"),
-        ] {
-            note(name, device.optional(field))?;
-        }
-        for name in ["profile", "resources"] {
-            note(name, self.optional(name))?;
-        }
-        let host = self.optional("host");
-        for name in ["os", "kernel", "architecture", "machine", "cpu", "memory_kib"] {
-            note(name, host.as_ref().and_then(|host| host.optional(name)))?;
-        }
-        if let Some(limits) = device.optional("limits") {
-            let names = limits.value.as_object().ok_or_else(|| limits.wrong("is no object"))?;
-            for name in names.keys() {
-                note(name, limits.optional(name))?;
-            }
-        }
-        // Reports that older versions of vkxfb wrote have no trials (tests of properties that devices do not report).
-        let trials = self.optional("trials").map(|trials| trials.elements()).transpose()?;
-        for trial in trials.unwrap_or_default() {
-            let name = trial.member("trial")?.text()?;
-            // The speed differs in each run, so it is not a property to compare.
-            if name != Trial::Speed.name() {
-                note(name, trial.optional("result"))?;
-            }
-        }
-        let mut cases = BTreeMap::new();
-        for results in self.member("results")?.elements()? {
-            results.add_cases(&mut cases)?;
-        }
-        Ok(RecordedDevice {
-            name: device.member("name")?.text()?.to_owned(),
-            ids: (id("vendor_id")?, id("device_id")?),
-            facts,
-            cases,
-        })
-    }
-
-    /// Adds the cases of one pipeline. `self` is the JSON object with the results of that pipeline.
-    fn add_cases(&self, cases: &mut BTreeMap<CaseKey, CaseResult>) -> Result<(), Wrong> {
-        let text = |name: &str| Ok::<_, Wrong>(self.member(name)?.text()?.to_owned());
-        let pipeline = CaseKey {
-            device: 0,
-            backend: text("backend")?,
-            topology: text("topology")?,
-            shader: text("shader")?,
-            // The field is missing if the outputs of a vertex shader are captured. In reports of older versions of
-            // vkxfb it is always missing.
-            geometry: self
-                .optional("geometry")
-                .map(|name| name.text())
-                .transpose()?
-                .map(str::to_owned),
-            provoking: text("provoking")?,
-            specialized: self.member("specialized")?.truth()?,
-            vertex_count: 0,
-            instance_count: 0,
-        };
-        for (name, result) in [
-            ("right", CaseResult::Right),
-            ("not_tried", CaseResult::NotTried),
-            ("not_run", CaseResult::NotRun),
-            ("wrong", CaseResult::Wrong),
-        ] {
-            let Some(draws) = self.optional(name) else { continue };
-            for (vertex_count, instance_count) in draws.draws()? {
-                let case = CaseKey { vertex_count, instance_count, ..pipeline.clone() };
-                let known = cases.entry(case).or_insert(result);
-                // If a case ran twice, the worse result is kept.
-                *known = result.max(*known);
-            }
-        }
-        Ok(())
-    }
 }

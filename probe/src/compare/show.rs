@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{CaseKey, Change, Comparison, FactChange, GoneRow};
+use super::{CaseKey, Change, Comparison, FactChange, GoneRow, TrialChange};
 use crate::report::{CaseResult, FOLDED};
 use crate::terminal::in_line;
-use crate::trial::{Trial, TrialResult};
+use crate::trial::TrialResult;
 
 /// The maximum number of pipelines that are listed for each kind of change.
 const LISTED: usize = 20;
@@ -101,17 +101,13 @@ impl Comparison {
                 cases => worse.push(format!("{} {how}", count(cases, "case"))),
             }
         }
-        for FactChange { name, after, .. } in &self.worse_trials {
-            let result = after.as_deref().and_then(TrialResult::by_name);
-            let how = match result {
-                Some(TrialResult::NotRun) => "could not be tried",
-                Some(TrialResult::Lost) => "was lost",
+        for TrialChange { trial, after, .. } in &self.worse_trials {
+            let how = match after {
+                TrialResult::NotRun => "could not be tried",
+                TrialResult::Lost => "was lost",
                 _ => "became wrong",
             };
-            let title = name
-                .parse()
-                .map_or_else(|_| in_line(name), |trial: Trial| trial.title().to_owned());
-            worse.push(format!("the trial of {title} {how}"));
+            worse.push(format!("the trial of {} {how}", trial.title()));
         }
         worse.extend(self.gone_devices().map(|name| format!("{} is gone", in_line(name))));
         for (_, backend) in &self.gone_backends {

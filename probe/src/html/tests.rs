@@ -156,7 +156,7 @@ fn lost_cases_are_shown() {
     for part in [
         "<span class=\"badge bad\">lost</span> point-list into geometry on native and compute",
         "the device was lost during vkQueueSubmit",
-        "<span>--geometry</span> <span>points_to_triangles_cut</span> <span>--provoking</span>",
+        "<span>--shader</span> <span>points_to_triangles_cut</span> <span>--backend</span>",
         "<span>--vertices</span> <span>7</span> <span>--instances</span> <span>3</span>",
         "<summary>3 other cases</summary>",
         "mismatches, 2 not tried</span>",

@@ -3,12 +3,12 @@
 use std::ffi::CStr;
 use std::fs::read_to_string;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::system;
 
 /// The machine, as the operating system describes it. A property is `None` if it is not known.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostInfo {
     /// The name of the operating system.
     pub os: String,

@@ -1,25 +1,45 @@
 //! Writes reports as JSON, for programs to read.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::report::{
     DeviceInfo, HostInfo, Outcome, ProbeReport, Results, SCHEMA, TOOL_VERSION, outcome,
 };
 use crate::trial::TrialReport;
 
-#[derive(Serialize)]
-struct Root<R> {
-    schema: u32,
-    tool_version: &'static str,
+/// The JSON of a run: what is common to all devices, and a report of each.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Root<R> {
+    pub(crate) schema: u32,
+    pub(crate) tool_version: Cow<'static, str>,
     outcome: Outcome,
-    reports: Vec<R>,
+    pub(crate) reports: Vec<R>,
+}
+
+/// The part of a report that [comparisons](crate::compare) read.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Comparable<'a> {
+    pub(crate) device: Cow<'a, DeviceInfo>,
+    pub(crate) host: Cow<'a, HostInfo>,
+    // Reports of older versions have neither the command, where they are Markdown, nor trials.
+    #[serde(default)]
+    pub(crate) command: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) injected: Option<Cow<'a, str>>,
+    pub(crate) profile: Cow<'a, str>,
+    pub(crate) resources: Cow<'a, str>,
+    #[serde(default)]
+    pub(crate) trials: Cow<'a, [TrialReport]>,
+    pub(crate) results: Cow<'a, [Results]>,
 }
 
 impl<'a, R> Root<R> {
     fn new(reports: &'a [ProbeReport], of: impl Fn(&'a ProbeReport) -> R) -> Self {
         Self {
             schema: SCHEMA,
-            tool_version: TOOL_VERSION,
+            tool_version: TOOL_VERSION.into(),
             outcome: outcome(reports),
             reports: reports.iter().map(of).collect(),
         }
@@ -43,27 +63,15 @@ pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
 
 /// Writes the part of [`to_json`] that [comparisons](crate::compare) read, in one line.
 pub(crate) fn to_comparable_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
-    #[derive(Serialize)]
-    struct Device<'a> {
-        device: &'a DeviceInfo,
-        host: &'a HostInfo,
-        command: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        injected: Option<&'a str>,
-        profile: &'a str,
-        resources: &'a str,
-        trials: &'a [TrialReport],
-        results: &'a [Results],
-    }
-    let root = Root::new(reports, |report| Device {
-        device: &report.device,
-        host: &report.host,
-        command: &report.command,
-        injected: report.injected.as_deref(),
-        profile: &report.profile,
-        resources: &report.resources,
-        trials: &report.trials,
-        results: &report.results,
+    let root = Root::new(reports, |report| Comparable {
+        device: Cow::Borrowed(&report.device),
+        host: Cow::Borrowed(&report.host),
+        command: (&report.command).into(),
+        injected: report.injected.as_ref().map(Cow::from),
+        profile: (&report.profile).into(),
+        resources: (&report.resources).into(),
+        trials: (&report.trials).into(),
+        results: (&report.results).into(),
     });
     serde_json::to_string(&root)
 }

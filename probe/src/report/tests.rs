@@ -36,18 +36,27 @@ fn outcomes_are_exit_codes() {
 fn the_command_names_the_device_and_quotes_the_file() {
     let mut case = sample_report().mismatches.remove(0).case;
     let mut report = ProbeReport::new(DeviceInfo::default(), "");
-    let end = |command: String| command.split_once(" --shader ").unwrap().1.to_owned();
+    let topology = case.topology;
+    case.shader = "identify".to_owned();
+    case.geometry = Some("lines_to_points".to_owned());
+    report.shader_options = vec!["--varyings".to_owned(), "a b".to_owned()];
     assert_eq!(
-        end(report.repeat(&case, Some(Backend::Compute))),
-        "two-buffers --provoking first --vertices 12 --instances 3"
+        report.repeat(&case, Some(Backend::Compute)),
+        format!(
+            "vkxfb probe --shader lines_to_points --backend compute --topology {topology} --provoking first \
+             --vertices 12 --instances 3"
+        )
     );
     case.shader = "it's mine/a b.spv".to_owned();
+    case.geometry = None;
     report.device.index = Some(1);
     report.profile = "bifrost".to_owned();
     report.options = vec!["--timeout".to_owned(), "20".to_owned()];
     assert_eq!(
-        end(report.repeat(&case, Some(Backend::Compute))),
-        r"'it'\''s mine/a b.spv' --provoking first --vertices 12 --instances 3 --device 1 --profile bifrost --timeout 20"
+        report.repeat(&case, None),
+        format!(
+            r"vkxfb probe shader 'it'\''s mine/a b.spv' --varyings 'a b' --topology {topology} --provoking first "
+        ) + "--vertices 12 --instances 3 --device 1 --profile bifrost --timeout 20"
     );
 }
 

@@ -9,7 +9,7 @@ mod thread_safety;
 send_and_sync! {
     vkxfb_probe::bug { BugReport<'static>, Failing, FailingShader }
     vkxfb_probe::compare {
-        CaseKey, Change, Comparison, FactChange, GoneRow, ReadError, Recorded, RecordedDevice,
+        CaseKey, Change, Comparison, FactChange, GoneRow, ReadError, Recorded, RecordedDevice, TrialChange,
     }
     vkxfb_probe::contents {
         BufferContents, BufferKind, Contents, ContentsError, Given, GivenBytes, Missing, MissingContents,

@@ -3,23 +3,16 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use vkxfb_rewriter::vertex_input::{UnknownFormat, VertexFormat};
 
 use super::inputs::Input;
 use crate::capture::mesh::{Values, canonical};
 use crate::supplied::{Literal, literals};
-
-/// The word that stands for computed normals in place of a column.
-pub(super) const COMPUTED: &str = "computed";
 
 /// The values that the user chose for one input of the shader.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::capture) struct Choice {
     pub(super) input: Which,
     pub(super) source: Source,
-    /// The vertex format into which the values are encoded. `None` for the format that the shader's
-    /// type suggests.
-    pub(super) format: Option<VertexFormat>,
 }
 
 /// Names an input of the shader.
@@ -33,12 +26,10 @@ pub(super) enum Which {
 /// The origin of the values.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
-    /// The name of a column of the mesh, or of the `--per-instance` file, which has a row for each instance.
+    /// The name of a column of the mesh.
     Column(String),
     /// A constant for all vertices, with one value for each component.
     Constant(Vec<Values>),
-    /// Normals that are computed from the triangles of the mesh.
-    Computed,
 }
 
 /// The choices in one `--attribute` option.
@@ -71,7 +62,7 @@ impl std::fmt::Display for Which {
     }
 }
 
-/// Parses `INPUT=COLUMN[:FORMAT],...`. Commas separate choices, and also the numbers of a constant.
+/// Parses `INPUT=COLUMN,...`. Commas separate choices, and also the numbers of a constant.
 impl FromStr for Choices {
     type Err = String;
 
@@ -91,17 +82,8 @@ impl FromStr for Choices {
 }
 
 fn choice(text: &str) -> Result<Choice, String> {
-    let wrong = || {
-        "INPUT=COLUMN[:FORMAT] or INPUT=NUMBER,..., as in normal=0,0,1 or 1=color:R8G8B8A8_UNORM"
-            .to_owned()
-    };
-    let (input, rest) = text.split_once('=').ok_or_else(wrong)?;
-    let (source, format) = match rest.rsplit_once(':') {
-        None => (rest, None),
-        Some((source, format)) => (source, Some(format.trim())),
-    };
-    let format = format.map(str::parse).transpose();
-    let format = format.map_err(|error: UnknownFormat| error.to_string())?;
+    let wrong = || "INPUT=COLUMN or INPUT=NUMBER,..., as in 1=color or normal=0,0,1".to_owned();
+    let (input, source) = text.split_once('=').ok_or_else(wrong)?;
     let (input, source) = (input.trim(), source.trim());
     if input.is_empty() || source.is_empty() {
         return Err(wrong());
@@ -112,11 +94,10 @@ fn choice(text: &str) -> Result<Choice, String> {
     };
     let source = match constant(source)? {
         Some(numbers) => Source::Constant(numbers),
-        None if source == COMPUTED => Source::Computed,
         None if source.contains(',') => return Err(wrong()),
         None => Source::Column(source.to_owned()),
     };
-    Ok(Choice { input, source, format })
+    Ok(Choice { input, source })
 }
 
 /// Parses up to four numbers. `None` if the text does not begin like a number.
@@ -141,26 +122,20 @@ mod tests {
 
     #[test]
     fn choices_are_read() {
-        let choice = |input, source, format| Choice { input, source, format };
+        let choice = |input, source| Choice { input, source };
         let of = |text: &str| text.parse::<Choices>().map(|choices| choices.0);
         let column = |name: &str| Source::Column(name.to_owned());
         let at = Which::Location;
-        assert_eq!(of("1=uv").unwrap(), [choice(at(1), column("uv"), None)]);
-        let format = Some(VertexFormat::R8G8B8A8Unorm);
-        let color = choice(at(1), column("color"), format);
-        assert_eq!(of(" 1 = color : r8g8b8a8_unorm").unwrap(), std::slice::from_ref(&color));
+        let uv = choice(at(1), column("uv"));
+        assert_eq!(of(" 1 = uv").unwrap(), std::slice::from_ref(&uv));
         let int = |value| Values::Int { values: vec![value], one: 1 };
         let name = || Which::Name("normal".to_owned());
         let numbers = vec![int(0), Values::Float(vec![-0.5]), int(1)];
         assert_eq!(
-            of("normal=0,-.5, 1,1=color:R8G8B8A8_UNORM,normal=computed").unwrap(),
-            [
-                choice(name(), Source::Constant(numbers), None),
-                color,
-                choice(name(), Source::Computed, None)
-            ]
+            of("normal=0,-.5, 1,1=uv").unwrap(),
+            [choice(name(), Source::Constant(numbers)), uv]
         );
-        let wrong = ["", "1", "1=", "=uv", "1=uv:", "1=uv:R9", "1=:R8_UINT", "1=uv,x", "1=0,x"];
+        let wrong = ["", "1", "1=", "=uv", "1=uv,x", "1=0,x"];
         for wrong in wrong.into_iter().chain(["1=1,2,3,4,5", "1=0x"]) {
             assert!(of(wrong).is_err(), "{wrong}");
         }

@@ -6,7 +6,7 @@ use vkxfb_rewriter::vertex_input::{NumericFormat, VertexFormat};
 
 use crate::capture::mesh::Values;
 
-/// Returns the bytes of `elements` elements, tightly packed. `parts` has the values of each component. Components that
+/// Returns the bytes of `elements` elements, tightly packed, in a format of the type that a shader reads. `parts` has the values of each component. Components that
 /// are not in `parts` are 0, except that a fourth component is 1. Fails if the format cannot represent a value.
 pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -> Result<Vec<u8>> {
     let width = format.size() * 8 / format.components();
@@ -32,24 +32,19 @@ fn number(
 ) -> Result<u64> {
     let absent = if part == 3 { 1 } else { 0 };
     let float = || values.map_or(f64::from(absent), |values| values.float(vertex));
-    let normalized = |low: f64, one: f64| (float().clamp(low, 1.0) * one).round();
     Ok(match numeric {
         NumericFormat::Sfloat => match width {
             16 => f16::from_f64(float()).to_bits().into(),
             32 => (float() as f32).to_bits().into(),
             _ => float().to_bits(),
         },
-        NumericFormat::Unorm => normalized(0.0, ((1u64 << width) - 1) as f64) as u64,
-        NumericFormat::Snorm => {
-            (normalized(-1.0, ((1u64 << (width - 1)) - 1) as f64) as i64).cast_unsigned()
-        }
         _ => {
             let int = match values {
                 None => Some(i128::from(absent)),
                 Some(values) => values.int(vertex),
             };
             let int = int.with_context(|| format!("{} is no integer", float()))?;
-            let is_signed = matches!(numeric, NumericFormat::Sint | NumericFormat::Sscaled);
+            let is_signed = numeric == NumericFormat::Sint;
             let range = if is_signed {
                 -(1i128 << (width - 1))..1i128 << (width - 1)
             } else {
@@ -75,12 +70,9 @@ mod tests {
         let byte = |value| Values::Int { values: vec![value], one: 255 };
         assert_eq!(bits(&float(0.5), NumericFormat::Sfloat, 16), Some(0x3800));
         assert_eq!(bits(&float(-2.0), NumericFormat::Sfloat, 32), Some(0xc000_0000));
-        assert_eq!(bits(&byte(200), NumericFormat::Unorm, 8), Some(200));
-        assert_eq!(bits(&float(1.5), NumericFormat::Unorm, 16), Some(0xffff));
-        assert_eq!(bits(&float(-1.0), NumericFormat::Snorm, 8).map(|b| b as u8), Some(0x81));
         assert_eq!(bits(&byte(200), NumericFormat::Uint, 8), Some(200));
         assert_eq!(bits(&byte(-1), NumericFormat::Sint, 32).map(|b| b as u32), Some(u32::MAX));
-        assert_eq!(bits(&float(3.0), NumericFormat::Sscaled, 16), Some(3));
+        assert_eq!(bits(&float(3.0), NumericFormat::Sint, 16), Some(3));
         assert_eq!(bits(&float(0.5), NumericFormat::Uint, 32), None);
         assert_eq!(bits(&byte(256), NumericFormat::Uint, 8), None);
         assert_eq!(bits(&byte(-1), NumericFormat::Uint, 32), None);

@@ -1,15 +1,13 @@
-//! Reads glTF files: the meshes of a scene, moved by the matrices of their nodes, and the joint matrices of their
-//! skins, without animations and morph targets.
+//! Reads glTF files: the meshes of a scene, moved by the matrices of their nodes, without animations, morph targets and
+//! the matrices of skins.
 
 mod bounds;
 mod types;
 mod unread;
 mod validation;
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read as _;
-use std::ops::Range;
 use std::path::{Component, Path};
 
 use anyhow::{Context, Result, bail};
@@ -17,7 +15,7 @@ use base64::Engine as _;
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use gltf::mesh::Mode;
 use gltf::scene::Transform;
-use gltf::{Gltf, Node, Primitive, Semantic, Skin, buffer};
+use gltf::{Gltf, Node, Primitive, buffer};
 
 use super::{Parsed, Scalar, Values};
 
@@ -37,14 +35,10 @@ pub(super) fn parse(file: &Path, bytes: &[u8]) -> Result<Parsed> {
             Some(_) => DMat4::IDENTITY,
             None => nodes.worlds[node.index()],
         };
-        let first_joint = match node.skin() {
-            Some(skin) => Some(reader.add_joints(&skin, &nodes)?),
-            None => None,
-        };
         for primitive in mesh.primitives() {
             let name = mesh.name().unwrap_or("without a name");
             let what = || format!("mesh '{name}', primitive {}", primitive.index());
-            reader.add(&primitive, place, first_joint).with_context(what)?;
+            reader.add(&primitive, place).with_context(what)?;
         }
     }
     Ok(Parsed { remark: unread::remark(&gltf, &shown), ..reader.finish()? })
@@ -206,13 +200,7 @@ struct Reader<'a> {
     second_texcoords: Attribute,
     colors: Attribute,
     weights: Attribute,
-    joint_numbers: Attribute,
-    joints: Vec<DMat4>,
-    /// The number of the first joint of each skin that was added. Several nodes may have the same
-    /// skin.
-    first_joints: HashMap<usize, usize>,
-    /// The ranges of vertices that no skin moves.
-    rigid: Vec<Range<usize>>,
+    joints: Attribute,
 }
 
 impl<'a> Reader<'a> {
@@ -228,48 +216,12 @@ impl<'a> Reader<'a> {
             second_texcoords: Attribute::new(&["uv1.x", "uv1.y"], 0.0),
             colors: Attribute::new(&["red", "green", "blue", "alpha"], 1.0),
             weights: Attribute::new(&["weights.x", "weights.y", "weights.z", "weights.w"], 0.0),
-            joint_numbers: Attribute::new(&["joints.x", "joints.y", "joints.z", "joints.w"], 0.0),
-            joints: Vec::new(),
-            first_joints: HashMap::new(),
-            rigid: Vec::new(),
+            joints: Attribute::new(&["joints.x", "joints.y", "joints.z", "joints.w"], 0.0),
         }
     }
 
-    /// Adds the joint matrices of a skin, unless the skin was added before. They transform vertices from the space of
-    /// the file to the space of the scene. Returns the number of the first joint.
-    fn add_joints(&mut self, skin: &Skin<'_>, nodes: &Nodes) -> Result<usize> {
-        if let Some(first) = self.first_joints.get(&skin.index()) {
-            return Ok(*first);
-        }
-        let first = self.joints.len();
-        let count = skin.joints().count();
-        let reader = skin.reader(|buffer| self.buffers.get(buffer.index()).map(Vec::as_slice));
-        let inverses: Vec<DMat4> = match skin.inverse_bind_matrices() {
-            None => vec![DMat4::IDENTITY; count],
-            Some(_) => {
-                let matrices = reader.read_inverse_bind_matrices();
-                let matrices =
-                    matrices.context("the matrices of a skin are outside of their buffer")?;
-                matrices.map(|columns| matrix(&columns)).collect()
-            }
-        };
-        if inverses.len() < count {
-            bail!("a skin has {count} joints, and {} matrices", inverses.len());
-        }
-        let worlds = skin.joints().map(|joint| nodes.worlds[joint.index()]);
-        self.joints.extend(worlds.zip(inverses).map(|(world, inverse)| world * inverse));
-        self.first_joints.insert(skin.index(), first);
-        Ok(first)
-    }
-
-    /// Adds a primitive of a node. `place` is the matrix that transforms its vertices. `first_joint` is the number of
-    /// the first joint of the node's skin, if it has one.
-    fn add(
-        &mut self,
-        primitive: &Primitive<'_>,
-        place: DMat4,
-        first_joint: Option<usize>,
-    ) -> Result<()> {
+    /// Adds a primitive of a node. `place` is the matrix that transforms its vertices.
+    fn add(&mut self, primitive: &Primitive<'_>, place: DMat4) -> Result<()> {
         let buffers = self.buffers;
         let reader = primitive.reader(|buffer| buffers.get(buffer.index()).map(Vec::as_slice));
         let positions = reader.read_positions().context("it has no positions that can be read")?;
@@ -303,19 +255,10 @@ impl<'a> Reader<'a> {
         self.second_texcoords.add(count, texcoords(1));
         let colors = reader.read_colors(0).map(|colors| colors.into_rgba_f32());
         self.colors.add(count, colors.map(|colors| colors.map(|color| color.map(f64::from))));
-        let has = |semantic| primitive.get(&semantic).is_some();
-        if first_joint.is_none() || !has(Semantic::Joints(0)) || !has(Semantic::Weights(0)) {
-            self.rigid.push(self.vertices..self.vertices + count);
-        }
         let weights = reader.read_weights(0).map(|weights| weights.into_f32());
         self.weights.add(count, weights.map(|weights| weights.map(|four| four.map(f64::from))));
         let joints = reader.read_joints(0).map(|joints| joints.into_u16());
-        let joints = joints.map(|joints| {
-            joints.map(|four| {
-                four.map(|joint| (usize::from(joint) + first_joint.unwrap_or(0)) as f64)
-            })
-        });
-        self.joint_numbers.add(count, joints);
+        self.joints.add(count, joints.map(|joints| joints.map(|four| four.map(f64::from))));
         let corners: Vec<u32> = match reader.read_indices() {
             Some(indices) => indices.into_u32().collect(),
             None if primitive.indices().is_some() => {
@@ -336,27 +279,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// If some vertices have joints, gives each vertex without joints a joint that does not move it, with
-    /// weight 1. With weights of 0, a shader would move all of these vertices to one point.
-    fn hold_rigid(&mut self) {
-        if self.joints.is_empty() || self.rigid.is_empty() {
-            return;
-        }
-        let joint = self.joints.len() as f64;
-        self.joints.push(DMat4::IDENTITY);
-        for (attribute, first) in [(&mut self.joint_numbers, joint), (&mut self.weights, 1.0)] {
-            for (component, values) in attribute.values.iter_mut().enumerate() {
-                let value = if component == 0 { first } else { 0.0 };
-                self.rigid.iter().for_each(|range| values[range.clone()].fill(value));
-            }
-        }
-    }
-
-    fn finish(mut self) -> Result<Parsed> {
+    fn finish(self) -> Result<Parsed> {
         if self.vertices == 0 {
             bail!("no node of its scene has a mesh");
         }
-        self.hold_rigid();
         let floats = [
             self.positions,
             self.normals,
@@ -368,7 +294,7 @@ impl<'a> Reader<'a> {
         ];
         let floats = floats.into_iter().flat_map(Attribute::scalars);
         let floats = floats.map(|(name, values)| Scalar { name, values: Values::Float(values) });
-        let ints = self.joint_numbers.scalars().map(|(name, values)| {
+        let ints = self.joints.scalars().map(|(name, values)| {
             let values = values.into_iter().map(|value| value as i128).collect();
             Scalar { name, values: Values::Int { values, one: 1 } }
         });
@@ -376,7 +302,6 @@ impl<'a> Reader<'a> {
             scalars: floats.chain(ints).collect(),
             vertices: self.vertices,
             triangles: Some(self.triangles),
-            joints: Some(self.joints).filter(|joints| !joints.is_empty()),
             remark: None,
         })
     }

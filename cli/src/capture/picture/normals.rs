@@ -3,10 +3,9 @@
 
 use glam::{DMat3, DVec3};
 
-use super::Picture;
-use super::view::View;
+use super::View;
 use crate::capture::output::Shown;
-use crate::capture::records::Number;
+use crate::capture::records::{Column, Number};
 
 /// Returns the normal of each vertex as a unit vector. It is in the space of `shapes`: these are the positions of the
 /// vertices in the picture, without perspective. The normal is zero if the captured output of the vertex is zero or not
@@ -15,11 +14,12 @@ use crate::capture::records::Number;
 /// remark if all normals are the same, because smooth shading would then look like flat shading.
 pub(super) fn normals(
     shown: &Shown<'_>,
-    picture: &Picture<'_>,
+    column: Option<&Column>,
+    view: View<'_>,
     shapes: &[[f64; 3]],
     remarks: &mut Vec<String>,
 ) -> Option<Vec<DVec3>> {
-    let column = picture.normal?;
+    let column = column?;
     let records = shown.records;
     let own = (0..records.vertices).map(|vertex| {
         let mut numbers = records.numbers(vertex, column).into_iter().map(Number::to_f64);
@@ -27,30 +27,24 @@ pub(super) fn normals(
         if normal.is_finite() { normal.normalize_or_zero() } else { DVec3::ZERO }
     });
     let own: Vec<DVec3> = own.collect();
-    match picture.view {
+    if !view.place.is_position {
         // The positions are in the same space as the normals.
-        View::From { .. } if !picture.place.is_position => {
-            let turned = |normal: &DVec3| picture.view.turned(normal.to_array()).into();
-            Some(own.iter().map(turned).collect())
-        }
-        // The positions are in clip space. Only the shader knows how clip space is rotated relative to the
-        // space of the normals, so the rotation is estimated.
-        _ => {
-            let Some(rotation) = best_rotation(shapes, &own) else {
-                // If all normals are the same, smooth shading would not differ from flat triangles, so there is no
-                // remark.
-                if own.iter().any(|normal| Some(normal) != own.first()) {
-                    remarks.push(format!(
-                        "triangles are flat: how {} lies on the screen cannot be told from triangles that \
-                         all face one way; --view with a captured position in space takes it as it is",
-                        column.name
-                    ));
-                }
-                return None;
-            };
-            Some(own.iter().map(|normal| rotation * *normal).collect())
-        }
+        return Some(own.iter().map(|normal| DVec3::new(normal.x, -normal.y, -normal.z)).collect());
     }
+    // Only the shader knows how the space of `Position` is rotated relative to that of the normals, so the rotation is
+    // estimated.
+    let Some(rotation) = best_rotation(shapes, &own) else {
+        // If all normals are the same, smooth shading would not differ from flat triangles, so there is no remark.
+        if own.iter().any(|normal| Some(normal) != own.first()) {
+            remarks.push(format!(
+                "triangles are flat: how {} lies on the screen cannot be told from triangles that all face one way; \
+                 with --varyings that name a position in space, without Position, it is taken as it is",
+                column.name
+            ));
+        }
+        return None;
+    };
+    Some(own.iter().map(|normal| rotation * *normal).collect())
 }
 
 /// The smallest singular value, relative to the largest, that does not count as 0. Smaller singular values come from

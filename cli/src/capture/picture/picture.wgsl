@@ -1,5 +1,5 @@
-// Draws the captured primitives. The program puts three constants before this text. `PIXEL` is a
-// `vec2f`: the size of a pixel in normalized device coordinates, in which the picture is 2 wide and
+// Draws the captured primitives. The program puts three constants before this text. `PIXEL` is an
+// `f32`: the size of a pixel in normalized device coordinates, in which the picture is 2 wide and
 // high. `REACH` is an `f32`: how many pixels a point or a line extends to each side. `GROUND` is a
 // `vec3f`: the background colour.
 

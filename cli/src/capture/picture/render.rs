@@ -9,17 +9,16 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb::runtime::MemoryLocation;
 use vkxfb_probe::gpu::Gpu;
 
+use super::SIZE;
 use super::scene::{Scene, Vertex};
 use super::target::{SAMPLES, Target};
-use super::view::Size;
 
 const SHADERS: &str = include_str!("picture.wgsl");
 
 /// The colour of the background, to which distant primitives fade.
 const GROUND: [f32; 4] = [0.965, 0.968, 0.975, 1.0];
 
-/// The distance that a point reaches from its centre, and a line from its middle, in pixels of a picture of 1024 by
-/// 1024. `compile` scales both for other sizes.
+/// The distance that a point reaches from its centre, and a line from its middle, in pixels.
 const POINT: f32 = 2.5;
 const LINE: f32 = 0.8;
 
@@ -47,7 +46,7 @@ impl Style {
 }
 
 /// Renders a scene. Returns red, green, blue and alpha of each pixel, row by row.
-pub(super) fn render(gpu: &mut Gpu, scene: &Scene, size: Size) -> Result<Vec<u8>> {
+pub(super) fn render(gpu: &mut Gpu, scene: &Scene) -> Result<Vec<u8>> {
     let style = Style::of(scene.per_primitive);
     let bytes: &[u8] = bytemuck::cast_slice(&scene.vertices);
     let usage = vk::BufferUsageFlags::VERTEX_BUFFER;
@@ -58,8 +57,8 @@ pub(super) fn render(gpu: &mut Gpu, scene: &Scene, size: Size) -> Result<Vec<u8>
     let made = gpu
         .write(&vertices, 0, bytes)
         .map_err(anyhow::Error::from)
-        .and_then(|()| target.make(gpu, size))
-        .and_then(|()| pipeline.make(gpu, &style, size, target.render_pass));
+        .and_then(|()| target.make(gpu))
+        .and_then(|()| pipeline.make(gpu, &style, target.render_pass));
     let count = scene.vertices.len() as u32;
     let (buffer, raw) = (vertices.raw(), pipeline.pipeline);
     let drawn = made.and_then(|()| {
@@ -96,15 +95,9 @@ struct Pipeline {
 
 impl Pipeline {
     /// Creates the pipeline. Even if that fails, the caller must call [`destroy`](Self::destroy).
-    fn make(
-        &mut self,
-        gpu: &Gpu,
-        style: &Style,
-        size: Size,
-        render_pass: vk::RenderPass,
-    ) -> Result<()> {
+    fn make(&mut self, gpu: &Gpu, style: &Style, render_pass: vk::RenderPass) -> Result<()> {
         let device = gpu.context().device();
-        let shaders = compile(style, size)?;
+        let shaders = compile(style)?;
         for (words, _) in &shaders {
             let info = vk::ShaderModuleCreateInfo::default().code(words);
             // SAFETY: the device is live, and naga only makes valid modules.
@@ -204,14 +197,11 @@ fn attributes(vertex: u32) -> [vk::VertexInputAttributeDescription; 4] {
 }
 
 /// Compiles the vertex and the fragment shader. Returns the module and entry point of each.
-fn compile(style: &Style, size: Size) -> Result<Vec<(Vec<u32>, std::ffi::CString)>> {
-    let Size { width, height } = size;
-    let larger = (width.min(height) as f32 / 1024.0).max(0.75);
-    let (x, y) = (2.0 / f64::from(width), 2.0 / f64::from(height));
-    let reach = style.reach * larger;
+fn compile(style: &Style) -> Result<Vec<(Vec<u32>, std::ffi::CString)>> {
+    let (pixel, reach) = (2.0 / f64::from(SIZE), style.reach);
     let [red, green, blue, _] = GROUND;
     let source = format!(
-        "const GROUND = vec3f({red}, {green}, {blue});\nconst PIXEL = vec2f({x}f, {y}f);\n\
+        "const GROUND = vec3f({red}, {green}, {blue});\nconst PIXEL = {pixel}f;\n\
          const REACH = f32({reach}f);\n{SHADERS}"
     );
     let module = naga::front::wgsl::parse_str(&source)

@@ -3,14 +3,12 @@
 use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 
-use super::Picture;
-use super::colours::BY_SIDE;
+use super::colours::{BY_SIDE, colours};
 use super::normals::normals;
-use super::view::{Size, View};
+use super::{Picture, View};
 use crate::capture::output::Shown;
-use crate::capture::space::Axes;
 
-/// The fraction of the picture's width or height that the primitives fill, if the view is from outside.
+/// The fraction of the picture's width or height that the primitives fill, if they are seen from the front.
 const FILLED: f64 = 0.92;
 
 /// The tangent of half of the assumed field of view. Clip-space x and y are multiplied by it, which
@@ -43,27 +41,25 @@ pub(super) struct Scene {
 impl Scene {
     /// Makes a scene of the captured primitives. Primitives with numbers that are not finite are
     /// left out.
-    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>, axes: Axes) -> Self {
+    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>, view: View<'_>) -> Self {
         let records = shown.records;
         let per_primitive = shown.topology.vertices_per_primitive() as usize;
-        let places = (0..records.vertices).map(|vertex| records.place(vertex, picture.place));
-        let mut seen: Vec<Seen> = match picture.view {
-            View::Shader => on_screen(places),
-            View::From { .. } => {
-                let places = places.map(|place| picture.view.seen(place, axes));
-                from_outside(places, picture.size)
-            }
+        let places = (0..records.vertices).map(|vertex| records.place(vertex, view.place));
+        let mut seen: Vec<Seen> = if view.is_of_shader() {
+            on_screen(places)
+        } else {
+            from_front(places.map(|place| view.seen(place)))
         };
         set_distances(&mut seen);
-        let (colours, remark) = match &picture.colouring {
-            Some(colouring) => colouring.colours(records),
+        let (colours, remark) = match picture.colour {
+            Some(column) => (colours(records, column), None),
             None => (vec![BY_SIDE; records.vertices], Some(no_colour(per_primitive))),
         };
         let mut remarks: Vec<String> = remark.into_iter().collect();
         let normals = match per_primitive {
             3 => {
                 let shapes = seen.iter().map(|Seen { shape: [x, y, z, _], .. }| [*x, *y, *z]);
-                normals(shown, picture, &shapes.collect::<Vec<_>>(), &mut remarks)
+                normals(shown, picture.normal, view, &shapes.collect::<Vec<_>>(), &mut remarks)
             }
             _ => None,
         };
@@ -99,7 +95,7 @@ fn no_colour(per_primitive: usize) -> String {
         3 => "counter-clockwise triangles are blue, clockwise ones green",
         _ => "all is blue",
     };
-    format!("no output is named as a colour: {colours}; --colour OUTPUT has others")
+    format!("no output is named as a colour: {colours}")
 }
 
 /// A vertex: `place` is its position in clip space. `shape` is its position without perspective, with the distance as
@@ -124,8 +120,8 @@ fn on_screen(places: impl Iterator<Item = [f64; 4]>) -> Vec<Seen> {
     places.into_iter().map(seen).collect()
 }
 
-/// Scales positions that are seen from outside so that they fill the picture.
-fn from_outside(places: impl Iterator<Item = Option<[f64; 3]>>, size: Size) -> Vec<Seen> {
+/// Scales positions that are seen from the front so that they fill the picture.
+fn from_front(places: impl Iterator<Item = Option<[f64; 3]>>) -> Vec<Seen> {
     let places: Vec<[f64; 3]> = places.map(|place| place.unwrap_or([f64::NAN; 3])).collect();
     let range = |axis: usize| {
         let finite = places.iter().map(|place| place[axis]).filter(|number| number.is_finite());
@@ -133,19 +129,13 @@ fn from_outside(places: impl Iterator<Item = Option<[f64; 3]>>, size: Size) -> V
         if low <= high { (low, high) } else { (0.0, 0.0) }
     };
     let (x, y, depth) = (range(0), range(1), range(2));
-    let (width, height) = (f64::from(size.width), f64::from(size.height));
-    let fits = |(low, high): (f64, f64), pixels: f64| {
-        if high > low { FILLED * pixels / (high - low) } else { f64::INFINITY }
-    };
-    let scale = fits(x, width).min(fits(y, height));
-    let scale = if scale.is_finite() { scale } else { 1.0 };
-    let centred = |value: f64, (low, high): (f64, f64), pixels: f64| {
-        (value - low.midpoint(high)) * scale * 2.0 / pixels
-    };
+    let largest = (x.1 - x.0).max(y.1 - y.0);
+    let scale = if largest > 0.0 { 2.0 * FILLED / largest } else { 1.0 };
+    let centred = |value: f64, (low, high): (f64, f64)| (value - low.midpoint(high)) * scale;
     let seen = |[right, down, away]: [f64; 3]| {
         let deep = if depth.1 > depth.0 { (away - depth.0) / (depth.1 - depth.0) } else { 0.5 };
         // The depth does not reach 0 or 1, where vertices might be clipped because of rounding.
-        let place = [centred(right, x, width), centred(down, y, height), 0.01 + 0.98 * deep, 1.0];
+        let place = [centred(right, x), centred(down, y), 0.01 + 0.98 * deep, 1.0];
         Seen { place, shape: [right, down, away, 0.0] }
     };
     places.into_iter().map(seen).collect()

@@ -1,11 +1,11 @@
 //! Images to render to, from which the host reads the pixels.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use ash::vk;
 use vkxfb::runtime::MemoryLocation;
 use vkxfb_probe::gpu::Gpu;
 
-use super::view::Size;
+use super::SIZE;
 
 /// The size in bytes of a pixel.
 const PIXEL: u64 = 4;
@@ -17,14 +17,16 @@ const COLOUR: vk::Format = vk::Format::R8G8B8A8_UNORM;
 const DEPTHS: [vk::Format; 3] =
     [vk::Format::D32_SFLOAT, vk::Format::X8_D24_UNORM_PACK32, vk::Format::D16_UNORM];
 
-/// Images and a render pass to render a picture of one size.
+/// The size of a picture.
+const EXTENT: vk::Extent2D = vk::Extent2D { width: SIZE, height: SIZE };
+
+/// Images and a render pass to render a picture.
 #[derive(Default)]
 pub(super) struct Target {
     pub(super) render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
     /// The images. The last one is copied to the host.
     attachments: Vec<Attachment>,
-    size: vk::Extent2D,
 }
 
 struct Attachment {
@@ -36,20 +38,8 @@ struct Attachment {
 impl Target {
     /// Creates the images, the render pass and the framebuffer. Even if that fails, the caller must
     /// call [`destroy`](Self::destroy).
-    pub(super) fn make(&mut self, gpu: &Gpu, size: Size) -> Result<()> {
+    pub(super) fn make(&mut self, gpu: &Gpu) -> Result<()> {
         use vk::ImageUsageFlags as Usage;
-        let Size { width, height } = size;
-        self.size = vk::Extent2D { width, height };
-        // SAFETY: the physical device belongs to the instance.
-        let limits =
-            unsafe { gpu.instance().get_physical_device_properties(gpu.physical_device()) };
-        let vk::PhysicalDeviceLimits { max_framebuffer_width, max_framebuffer_height, .. } =
-            limits.limits;
-        if width > max_framebuffer_width || height > max_framebuffer_height {
-            bail!(
-                "--size {width}x{height}: the device draws up to {max_framebuffer_width}x{max_framebuffer_height}"
-            );
-        }
         let depth = depth_format(gpu)?;
         let colour_usage = Usage::COLOR_ATTACHMENT;
         self.render_pass = render_pass(gpu, depth)?;
@@ -62,8 +52,8 @@ impl Target {
         let info = vk::FramebufferCreateInfo::default()
             .render_pass(self.render_pass)
             .attachments(&views)
-            .width(width)
-            .height(height)
+            .width(SIZE)
+            .height(SIZE)
             .layers(1);
         let device = gpu.context().device();
         // SAFETY: the views are of the render pass's attachments, and have the size of the
@@ -83,7 +73,7 @@ impl Target {
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(format)
-            .extent(self.size.into())
+            .extent(EXTENT.into())
             .mip_levels(1)
             .array_layers(1)
             .samples(samples)
@@ -110,10 +100,7 @@ impl Target {
             let info = vk::MemoryAllocateInfo::default()
                 .allocation_size(needs.size)
                 .memory_type_index(index);
-            let memory = device.allocate_memory(&info, None).with_context(|| {
-                let vk::Extent2D { width, height } = self.size;
-                format!("--size {width}x{height}: {} bytes of device memory", needs.size)
-            })?;
+            let memory = device.allocate_memory(&info, None)?;
             let own = self.attachments.last_mut().context("no image")?;
             own.memory = memory;
             device.bind_image_memory(image, memory, 0)?;
@@ -139,15 +126,15 @@ impl Target {
         ground: [f32; 4],
         draw: impl FnOnce(&ash::Device, vk::CommandBuffer),
     ) -> Result<Vec<u8>> {
-        let Self { size, render_pass, framebuffer, attachments } = self;
+        let Self { render_pass, framebuffer, attachments } = self;
         let image = attachments.last().context("no image")?.image;
-        let bytes = u64::from(size.width) * u64::from(size.height) * PIXEL;
+        let bytes = u64::from(SIZE) * u64::from(SIZE) * PIXEL;
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let buffer = gpu.create_buffer(bytes, usage, MemoryLocation::Device)?;
-        let area = vk::Rect2D { offset: vk::Offset2D::default(), extent: *size };
+        let area = vk::Rect2D { offset: vk::Offset2D::default(), extent: EXTENT };
         let viewport = vk::Viewport {
-            width: size.width as f32,
-            height: size.height as f32,
+            width: SIZE as f32,
+            height: SIZE as f32,
             max_depth: 1.0,
             ..vk::Viewport::default()
         };

@@ -1,9 +1,7 @@
 //! Determines why primitives are not seen in a picture, so that an empty or incomplete picture is explained.
 
-use super::view::View;
-use super::{Kind, Picture};
+use super::{PictureKind, View};
 use crate::capture::output::Shown;
-use crate::capture::space::Axes;
 
 /// The reasons why a primitive is not seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,22 +46,24 @@ pub(super) struct Unseen {
 
 impl Unseen {
     /// Counts the primitives that a picture does not show.
-    pub(super) fn of(shown: &Shown<'_>, picture: &Picture<'_>, axes: Axes) -> Self {
+    pub(super) fn of(shown: &Shown<'_>, kind: PictureKind, view: View<'_>) -> Self {
+        // Only what the device renders as the shader sees it is clipped. The edges need all positions.
+        let is_clipped = kind == PictureKind::Png && view.is_of_shader();
         let records = shown.records;
         let per_primitive = shown.topology.vertices_per_primitive() as usize;
         let primitives = records.vertices / per_primitive;
         let mut this = Self { primitives, counts: [0; 5], clipped: 0 };
         for first in (0..this.primitives * per_primitive).step_by(per_primitive) {
             let vertices = first..first + per_primitive;
-            let places = vertices.map(|vertex| records.place(vertex, picture.place));
+            let places = vertices.map(|vertex| records.place(vertex, view.place));
             let places = places.collect::<Vec<_>>();
-            let reason = reason(&places, picture, axes);
+            let reason = reason(&places, is_clipped, view);
             if let Some(reason) = reason {
                 this.counts[reason as usize] += 1;
             }
             // Positions that are not finite, or without w, are counted as such.
             let is_wrong = matches!(reason, Some(Reason::NotFinite | Reason::NoW));
-            if is_clipped(picture) && !is_wrong && places.iter().any(is_beyond_view) {
+            if is_clipped && !is_wrong && places.iter().any(is_beyond_view) {
                 this.clipped += 1;
             }
         }
@@ -89,8 +89,7 @@ impl Unseen {
         }
         let why: Vec<String> =
             REASONS.iter().filter(|reason| found(reason)).map(|reason| self.say(*reason)).collect();
-        let cure = if found(&Reason::Outside) { "; --view front looks at all" } else { "" };
-        vec![format!("none of {all} primitives is seen: {}{cure}", why.join(", "))]
+        vec![format!("none of {all} primitives is seen: {}", why.join(", "))]
     }
 
     /// Says how many primitives the picture does not show, or not as a whole, because it is clipped. `None` if it shows
@@ -102,7 +101,7 @@ impl Unseen {
             percent => format!("{percent} %"),
         };
         Some(format!(
-            "{part} of the primitives are outside of, or cut by, the shader's view; --view front shows all"
+            "{part} of the primitives are outside of, or cut by, the shader's view; an .svg has all"
         ))
     }
 
@@ -114,20 +113,13 @@ impl Unseen {
     }
 }
 
-/// Whether the picture is clipped to the view: that is only a picture that the device renders from the shader's own
-/// viewpoint. Pictures of edges, and views from outside, need all positions.
-fn is_clipped(picture: &Picture<'_>) -> bool {
-    picture.kind == Kind::Png && picture.view == View::Shader
-}
-
 /// Whether a position in clip space is outside of the view volume.
 fn is_beyond_view(&[x, y, z, w]: &[f64; 4]) -> bool {
     x.abs() > w || y.abs() > w || z < 0.0 || z > w
 }
 
 /// Returns why a primitive with these positions is not seen. `None` if it is seen.
-fn reason(places: &[[f64; 4]], picture: &Picture<'_>, axes: Axes) -> Option<Reason> {
-    let is_clipped = is_clipped(picture);
+fn reason(places: &[[f64; 4]], is_clipped: bool, view: View<'_>) -> Option<Reason> {
     let all = |is: fn([f64; 4]) -> bool| places.iter().all(|place| is(*place));
     let any = |is: fn([f64; 4]) -> bool| places.iter().any(|place| is(*place));
     if any(|place| place.iter().any(|number| !number.is_finite())) {
@@ -149,7 +141,7 @@ fn reason(places: &[[f64; 4]], picture: &Picture<'_>, axes: Axes) -> Option<Reas
     if is_clipped && is_outside {
         return Some(Reason::Outside);
     }
-    let seen = places.iter().map(|place| picture.view.seen(*place, axes));
+    let seen = places.iter().map(|place| view.seen(*place));
     let seen: Vec<[f64; 3]> = seen.collect::<Option<_>>()?;
     is_flat(&seen).then_some(Reason::Flat)
 }

@@ -8,7 +8,7 @@ use gltf::{Accessor, Node, Semantic};
 use super::{bounds, unread};
 
 use DataType::{F32, U8, U16, U32};
-use Dimensions::{Mat4, Scalar, Vec2, Vec3, Vec4};
+use Dimensions::{Scalar, Vec2, Vec3, Vec4};
 
 /// Checks the accessors that are read of these nodes, according to [the specification's
 /// lists](https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#meshes-overview).
@@ -33,11 +33,6 @@ pub(super) fn check(shown: &[Node<'_>]) -> Result<()> {
             if let Some(indices) = primitive.indices() {
                 is_of(&indices, &format!("{place}: indices"), &[Scalar], &[U8, U16, U32])?;
             }
-        }
-    }
-    for skin in shown.iter().filter(|node| node.mesh().is_some()).filter_map(Node::skin) {
-        if let Some(matrices) = skin.inverse_bind_matrices() {
-            is_of(&matrices, &format!("skin {}: matrices", skin.index()), &[Mat4], &[F32])?;
         }
     }
     Ok(())

@@ -63,6 +63,9 @@ pub(super) fn remark(gltf: &Gltf, shown: &[Node<'_>]) -> Option<String> {
     if gltf.animations().len() > 0 {
         unread.push("animations".to_owned());
     }
+    if gltf.skins().len() > 0 {
+        unread.push("the matrices of skins".to_owned());
+    }
     let meshes = || shown.iter().filter_map(Node::mesh);
     let mut primitives = meshes().flat_map(|mesh| mesh.primitives());
     if primitives.any(|primitive| primitive.morph_targets().len() > 0) {
