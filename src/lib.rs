@@ -10,7 +10,7 @@
 //!              -> runtime::Pipeline -> runtime::Recorder: begin, draw*, end -> capture buffers
 //! ```
 //!
-//! All modules but [`runtime`] are those of the crate [`vkxfb_rewriter`], which rewrites shaders and uses no Vulkan object.
+//! [`runtime`] and the [`guide`] are this crate's own. All other modules are those of the crate [`vkxfb_rewriter`], which rewrites shaders and uses no Vulkan object.
 //! The rules are implemented on the CPU by [`topology`] (which vertices a primitive writes, in which order) and [`counts`]
 //! (how many primitives there are, and how many fit into the buffers), and for the GPU by functions that are linked into the
 //! rewritten shader.

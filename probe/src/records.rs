@@ -13,7 +13,7 @@ use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::vertex_input::NumericClass;
 
-use super::subject::Subject;
+use crate::subject::Subject;
 
 /// The maximum distance between the floats of two backends, in units in the last place. The precision table of the
 /// SPIR-V environment allows up to 16 ULP for a single operation, and shaders combine operations.

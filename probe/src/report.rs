@@ -45,8 +45,8 @@ pub(crate) use json::{Comparable, Root};
 pub use results::{CaseResult, Results};
 pub use support::BackendSupport;
 
-/// The version of the JSON format. It is raised if the meaning of a field changes or a field is
-/// removed.
+/// The version of the JSON format. It is raised if the meaning of a field changes, a field is
+/// removed, or a value is added that [comparisons](crate::compare) of older versions do not know.
 pub const SCHEMA: u32 = 1;
 
 /// The version of vkxfb that made the report.

@@ -14,8 +14,8 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, VertexRef, diagnose};
-use super::sentinel::Fill;
+use crate::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, VertexRef, diagnose};
+use crate::sentinel::Fill;
 pub(super) use synthetic::Source;
 use synthetic::Synthetic;
 use vkxfb_rewriter::topology::ProvokingVertex;

@@ -18,9 +18,9 @@ use comfy_table::{
 use owo_colors::{OwoColorize, Style};
 use vkxfb_rewriter::lower::Backend;
 
-use super::report::{Cell, Failure, Footnotes, Group, LostCase, Outcome, ProbeReport};
-use super::terminal::{in_line, printable};
-use super::trial::TrialResult;
+use crate::report::{Cell, Failure, Footnotes, Group, LostCase, Outcome, ProbeReport};
+use crate::terminal::{in_line, printable};
+use crate::trial::TrialResult;
 
 /// The width of the text, in columns.
 pub const WIDTH: usize = 100;

@@ -78,8 +78,8 @@ impl BoundBuffer {
 /// The counts of one draw. All of them except `primitives_needed` are clamped to what fits into the capture buffers.
 ///
 /// ```
-/// use vkxfb::PrimitiveTopology;
-/// use vkxfb::counts::{BoundBuffer, DrawCounts};
+/// use vkxfb_rewriter::topology::PrimitiveTopology;
+/// use vkxfb_rewriter::counts::{BoundBuffer, DrawCounts};
 ///
 /// // Two instances of a strip of 5 vertices are 6 triangles. Behind the first 100 bytes there is room for 4.
 /// let buffer = BoundBuffer { size: 100 + 4 * 3 * 16, position: 100, stride: 16 };

@@ -6,6 +6,7 @@
 /// A structure for a description has public members, a constructor that takes the members without a
 /// default, and a setter for each other member. It is `#[non_exhaustive]`: a later version may have more
 /// members, with defaults, so that today's callers still compile.
+#[doc(hidden)]
 #[macro_export]
 macro_rules! setters {
     () => {};

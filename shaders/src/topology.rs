@@ -41,7 +41,7 @@ pub enum TopologyError {
 /// `VkPrimitiveTopology`, with the same values.
 ///
 /// ```
-/// use vkxfb::{PrimitiveTopology, ProvokingVertex};
+/// use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 ///
 /// // Five vertices in a strip are three triangles. In the second one, two vertices are swapped.
 /// let strip = PrimitiveTopology::TriangleStrip;

@@ -14,7 +14,7 @@ pub fn number(name: &str, default: u64) -> u64 {
 const SHARE: u64 = 4;
 
 /// Returns the number of random cases to run, of `all`: all of them with `VKXFB_FULL=1`, as
-/// `.ci/run cases` sets it, otherwise a part that takes a tolerable time.
+/// `.ci/run --all` sets it, otherwise a part that takes a tolerable time.
 pub fn sample_of(all: u64) -> u64 {
     if is_full() { all } else { all.div_ceil(SHARE) }
 }

@@ -33,8 +33,8 @@ pub(super) struct DrawArguments {
     /// Number of instances
     #[arg(long, value_name = "N", default_value_t = 1)]
     instances: u32,
-    /// Draw with the indices in this file: numbers separated by spaces, commas or line breaks, and the word restart where
-    /// primitives restart
+    /// Draw with the indices in this file: numbers separated by spaces, commas or line breaks, and the word restart, or
+    /// 4294967295, where primitives restart
     #[arg(long, value_name = "FILE")]
     indices: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Where captured positions are in space: what pictures from outside show, and what meshes are made of.
+//! Where captured positions are in space: what pictures show, and what meshes are made of.
 
 /// What captured positions are, and so which axes they have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

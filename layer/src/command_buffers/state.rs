@@ -204,7 +204,10 @@ impl CommandBufferState {
     /// Begins a pass. In two cases the commands of the pass are stored until it ends: captures may have to be recorded
     /// before the pass, or the layer stores the commands of all passes and leaves captures to the driver (the setting
     /// `withhold_passes`). If recording has failed, the commands are dropped.
-    pub(crate) fn begin_pass(
+    ///
+    /// # Safety
+    /// The command buffer of `handle` is being recorded, and this is its state. `command` may be recorded into it now.
+    pub(crate) unsafe fn begin_pass(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
@@ -215,39 +218,52 @@ impl CommandBufferState {
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
-        self.set_state(handle, command);
+        // SAFETY: the caller's contract.
+        unsafe { self.set_state(handle, command) };
         self.only_sets_state = true;
     }
 
     /// Gives a command to the driver or, while the commands of the pass are stored, stores it. Captures that were
     /// deferred are recorded before it.
+    ///
+    /// # Safety
+    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
     #[inline]
-    pub(crate) fn record(
+    pub(crate) unsafe fn record(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
-        // SAFETY: the command buffer is being recorded.
-        unsafe { self.play_deferred(handle) };
-        self.synchronize(handle, command);
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.play_deferred(handle);
+            self.synchronize(handle, command);
+        }
     }
 
     /// Gives a barrier to the driver or stores it, as [`record`](Self::record) does, but captures stay deferred: the caller
     /// has [recorded](Self::play_deferred) them if the barrier is for other commands, too.
+    ///
+    /// # Safety
+    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
     #[inline]
-    pub(crate) fn synchronize(
+    pub(crate) unsafe fn synchronize(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
     ) {
         self.only_sets_state = false;
-        self.set_state(handle, command);
+        // SAFETY: the caller's contract.
+        unsafe { self.set_state(handle, command) };
     }
 
     /// Gives a command to the driver or stores it, as [`record`](Self::record) does. The command only sets state for
     /// later commands, so captures can stay deferred.
+    ///
+    /// # Safety
+    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
     #[inline]
-    pub(crate) fn set_state(
+    pub(crate) unsafe fn set_state(
         &mut self,
         handle: vk::CommandBuffer,
         command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
@@ -256,8 +272,7 @@ impl CommandBufferState {
             self.withhold(command);
             // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
             if self.withheld.is_long() && self.destination == Destination::Withheld {
-                // SAFETY: the command buffer is being recorded, and the driver has not seen the
-                // pass, because it is withheld.
+                // SAFETY: the caller's contract; the driver has not seen the pass, because it is withheld.
                 unsafe { self.settle(handle) };
             }
         } else {
@@ -463,7 +478,8 @@ impl CommandBufferState {
         if let Some(captures) = &mut self.captures {
             captures.reset(None, false, None);
             if releases {
-                captures.release();
+                // SAFETY: Vulkan requires that a command buffer that is reset is not pending execution.
+                unsafe { captures.release() };
             }
         }
         self.forget();

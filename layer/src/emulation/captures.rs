@@ -268,18 +268,19 @@ impl Captures {
         self.command_count = 0;
     }
 
-    /// Frees the memory that was kept for the next recording. The device must no longer use that
-    /// memory.
-    pub(crate) fn release(&mut self) {
+    /// Frees the memory that was kept for the next recording.
+    ///
+    /// # Safety
+    /// The command buffer is not pending execution.
+    pub(crate) unsafe fn release(&mut self) {
         (self.hoisted, self.spare) = (Vec::new(), Vec::new());
         (self.queries, self.ended) = (Vec::new(), Vec::new());
         let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
         let ctx = self.emulation.context();
-        // SAFETY: Vulkan requires that the command buffer is not pending execution when it is reset
-        // or freed.
+        // SAFETY: the caller's contract.
         unsafe { self.descriptor_pools.release(ctx.device()) };
         self.emulation.memory().with(|allocator| {
-            // SAFETY: the command buffer is not pending execution.
+            // SAFETY: the caller's contract.
             unsafe { ctx.destroy((arena, commands), allocator) };
         });
     }
@@ -482,7 +483,8 @@ fn lock(capture: &SharedCapture) -> MutexGuard<'_, QueryCapture> {
 
 impl Drop for Captures {
     fn drop(&mut self) {
-        self.release();
+        // SAFETY: Vulkan requires that a command buffer that is freed is not pending execution.
+        unsafe { self.release() };
     }
 }
 

@@ -52,7 +52,6 @@ macro_rules! unobserved {
             /// The application's arguments are valid, and `self` is the state of the command
             /// buffer.
             #[allow(clippy::too_many_arguments, reason = "as the command has them")]
-            #[allow(unused_unsafe, reason = "only commands that end a pass need it")]
             pub(super) unsafe fn $name(
                 &mut self,
                 command_buffer: vk::CommandBuffer,

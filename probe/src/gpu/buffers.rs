@@ -94,7 +94,7 @@ impl Gpu {
 
     /// Destroys a buffer. A buffer of another device is leaked, with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
-        if !self.destroys(buffer.context()) {
+        if !self.destroys(buffer.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -136,7 +136,7 @@ impl Gpu {
 
     /// Destroys a query pool. A pool of another device is leaked, with a warning.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
-        if !self.destroys(pool.context()) {
+        if !self.destroys(pool.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -160,7 +160,7 @@ impl Gpu {
 
     /// Destroys an arena. An arena of another device is leaked, with a warning.
     pub fn destroy_arena(&mut self, arena: Arena) {
-        if !self.destroys(arena.context()) {
+        if !self.destroys(arena.context_id()) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -172,7 +172,7 @@ impl Gpu {
     /// Destroys a pipeline that was created with [`context`](Self::context). Any other pipeline is
     /// leaked, with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
-        if !self.destroys(pipeline.context()) {
+        if !self.destroys(pipeline.context_id()) {
             return;
         }
         // SAFETY: the pipeline belongs to this device, and no submission is in flight.
@@ -241,7 +241,7 @@ impl Gpu {
         usage: vk::BufferUsageFlags,
         range: &Range<u64>,
     ) -> Result<(), GpuError> {
-        if !self.owns(buffer.context()) {
+        if !self.owns(buffer.context_id()) {
             return Err(GpuError::ForeignBuffer);
         }
         if !buffer.usage().contains(usage) {

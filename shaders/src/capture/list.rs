@@ -77,7 +77,7 @@ impl CaptureList {
     /// A list for capture buffer 0 alone, whose records are `stride` bytes long.
     ///
     /// ```
-    /// use vkxfb::capture::CaptureList;
+    /// use vkxfb_rewriter::capture::CaptureList;
     ///
     /// let list = CaptureList::new(28).output("@Position", 0).output("normal", 16);
     /// assert_eq!(list.captures.len(), 2);

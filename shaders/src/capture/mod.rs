@@ -93,9 +93,9 @@ impl CapturedOutput {
 /// The captured outputs, with the buffer and the offset of each.
 ///
 /// ```
-/// # use vkxfb::capture::{BuiltIn, CaptureEntry, CaptureList, Selector};
-/// # use vkxfb::lower::{Shader, native};
-/// # let plain = vkxfb::frontend::wgsl::vertex_shader(
+/// # use vkxfb_rewriter::capture::{BuiltIn, CaptureEntry, CaptureList, Selector};
+/// # use vkxfb_rewriter::lower::{Shader, native};
+/// # let plain = vkxfb_rewriter::frontend::wgsl::vertex_shader(
 /// #     "@vertex fn main() -> @builtin(position) vec4f { return vec4f(); }", None)?;
 /// # let built_in = BuiltIn::Position;
 /// # let selector = Selector::BuiltIn { built_in, component: 0, components: 4 };

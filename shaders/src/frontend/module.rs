@@ -16,8 +16,8 @@ use super::{FrontendError, compile, messages};
 /// The module may have other shaders, and need not be validated.
 ///
 /// ```
-/// use vkxfb::frontend::{FrontendError, module, wgsl};
-/// use vkxfb::naga;
+/// use vkxfb_rewriter::frontend::{FrontendError, module, wgsl};
+/// use vkxfb_rewriter::naga;
 ///
 /// let source = "@vertex fn main() -> @builtin(position) vec4f { return vec4f(1.0); }";
 /// let parsed = naga::front::wgsl::parse_str(source).unwrap();

@@ -24,7 +24,7 @@ pub fn vertex_shader(source: &str, entry_point: Option<&str>) -> Result<Vec<u32>
 /// has its default, which may be computed from other constants.
 ///
 /// ```
-/// use vkxfb::frontend::{FrontendError, wgsl};
+/// use vkxfb_rewriter::frontend::{FrontendError, wgsl};
 ///
 /// let source = "
 ///     @id(3) override scale: f32;

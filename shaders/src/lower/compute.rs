@@ -96,14 +96,14 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// [tessellation evaluation shader](Options::evaluation_shader).
 ///
 /// ```
-/// # use vkxfb::capture::CaptureList;
-/// use vkxfb::lower::compute;
-/// use vkxfb::vertex_input::{
+/// # use vkxfb_rewriter::capture::CaptureList;
+/// use vkxfb_rewriter::lower::compute;
+/// use vkxfb_rewriter::vertex_input::{
 ///     InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput,
 /// };
-/// use vkxfb::{Backend, Shader};
+/// use vkxfb_rewriter::lower::{Backend, Shader};
 ///
-/// # let spirv = vkxfb::frontend::wgsl::vertex_shader(
+/// # let spirv = vkxfb_rewriter::frontend::wgsl::vertex_shader(
 /// #     "@vertex fn main(@location(0) at: vec3f) -> @builtin(position) vec4f { return vec4f(at, 1.0); }",
 /// #     None,
 /// # )?;

@@ -82,10 +82,10 @@ pub const MAX_INPUT_LOCATIONS: u32 = 256;
 /// A shader to lower, and what to capture from it.
 ///
 /// ```
-/// use vkxfb::Shader;
-/// use vkxfb::capture::BufferMode;
-/// use vkxfb::frontend::wgsl;
-/// use vkxfb::lower::native;
+/// use vkxfb_rewriter::lower::Shader;
+/// use vkxfb_rewriter::capture::BufferMode;
+/// use vkxfb_rewriter::frontend::wgsl;
+/// use vkxfb_rewriter::lower::native;
 ///
 /// let spirv = wgsl::vertex_shader(
 ///     "struct Output { @builtin(position) position: vec4f, @location(0) colour: vec3f }

@@ -22,14 +22,14 @@ impl Lowered {
     /// [`move_descriptor_set`](Self::move_descriptor_set) first.
     ///
     /// ```
-    /// # use vkxfb::capture::CaptureList;
-    /// # use vkxfb::lower::compute;
-    /// # use vkxfb::topology::PrimitiveTopology;
-    /// # use vkxfb::vertex_input::VertexInput;
-    /// use vkxfb::Shader;
-    /// use vkxfb::spirv::specialization::SpecializationConstant;
+    /// # use vkxfb_rewriter::capture::CaptureList;
+    /// # use vkxfb_rewriter::lower::compute;
+    /// # use vkxfb_rewriter::topology::PrimitiveTopology;
+    /// # use vkxfb_rewriter::vertex_input::VertexInput;
+    /// use vkxfb_rewriter::lower::Shader;
+    /// use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
     ///
-    /// # let spirv = vkxfb::frontend::wgsl::vertex_shader(
+    /// # let spirv = vkxfb_rewriter::frontend::wgsl::vertex_shader(
     /// #     "@vertex fn main(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f { return vec4f(f32(i)); }",
     /// #     None,
     /// # )?;

@@ -180,8 +180,8 @@ impl Arena {
         ArenaAccess { arena: self, allocator: Some(allocator) }
     }
 
-    /// The id of the context that this was created with.
-    pub const fn context(&self) -> ContextId {
+    /// The id of the context that the arena was created with.
+    pub const fn context_id(&self) -> ContextId {
         self.context
     }
 

@@ -328,8 +328,8 @@ impl Buffer {
         }
     }
 
-    /// The id of the context that this was created with.
-    pub const fn context(&self) -> ContextId {
+    /// The id of the context that the buffer was created with.
+    pub const fn context_id(&self) -> ContextId {
         self.context
     }
 

@@ -467,8 +467,8 @@ impl Pipeline {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The id of the context that this was created with.
-    pub fn context(&self) -> ContextId {
+    /// The id of the context that the pipeline was created with.
+    pub fn context_id(&self) -> ContextId {
         self.shared.context
     }
 

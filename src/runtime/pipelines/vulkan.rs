@@ -88,6 +88,8 @@ pub fn vertex_input_descriptions(
     })
 }
 
+/// Converts the description of an attribute.
+///
 /// # Errors
 /// [`RuntimeError::VertexFormat`] for a format that this crate does not support.
 fn vertex_attribute(

@@ -129,7 +129,7 @@ impl ArenaDesc {
 // `RestartRange`. It takes scratch memory for the parameters that the setup kernel writes (`RestartedDraw`) and, if it
 // is the only draw of its group, for the group's `Batch`. A draw that the CPU places takes upload memory only.
 const _: () = {
-    use vkxfb_rewriter::sysval::{Batch, Sysvals};
+    use vkxfb_rewriter::sysval::Sysvals;
     let placed = size_of::<Sysvals>() as u64 + MAX_SHARED_WORKGROUPS as u64 * LISTED_BYTES;
     // A dispatch whose draws are listed (their parameters and the draw of each workgroup are in memory) has at least
     // two draws, so at least two draws share the memory of its batch.

@@ -139,9 +139,9 @@ impl QueryPool {
         Ok(Self { buffer, kind, count })
     }
 
-    /// The id of the context that this was created with.
-    pub const fn context(&self) -> ContextId {
-        self.buffer.context()
+    /// The id of the context that the query pool was created with.
+    pub const fn context_id(&self) -> ContextId {
+        self.buffer.context_id()
     }
 
     /// The size in bytes of the buffer for `count` queries.
@@ -177,7 +177,7 @@ impl QueryPool {
     }
 
     pub(crate) fn check_context(&self, ctx: &Context) -> Result<(), RuntimeError> {
-        ctx.check_made(self.context(), "the query pool")
+        ctx.check_made(self.context_id(), "the query pool")
     }
 
     /// Sets queries to zero and makes them unavailable, as

@@ -18,7 +18,7 @@ use crate::spirv::{Id, Module, Section};
 /// [shader resource
 /// interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources).
 ///
-/// `vkxfb::runtime::PipelineLayoutDesc::check` compares this
+/// `vkxfb::runtime::vulkan::PipelineLayoutDesc::check` compares this
 /// interface with a pipeline layout.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]

@@ -272,7 +272,7 @@ impl Streams {
     /// # Errors
     /// [`RuntimeError::Unsupported`], [`RuntimeError::OtherContext`].
     fn check_pipeline(&self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        self.ctx().check_made(pipeline.context(), "the pipeline")?;
+        self.ctx().check_made(pipeline.context_id(), "the pipeline")?;
         match pipeline.backend() {
             Backend::Compute => Ok(()),
             backend => {
