@@ -4,11 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A package: its name, the folder of its sources, and its modules from the lowest to the highest, in rooms (groups) where it
-/// has some. A module `folder::name` is in a folder that is a room itself.
+/// A package, and its modules from the lowest to the highest, in rooms (groups) where it has some.
 struct Package {
     name: &'static str,
+    /// The folder of its sources.
     sources: &'static str,
+    /// How paths of its modules begin. Each room of the runtime is a folder, so its modules are `folder::name`.
+    root: &'static str,
     rooms: &'static [&'static str],
 }
 
@@ -16,18 +18,20 @@ const PACKAGES: [Package; 8] = [
     Package {
         name: "vkxfb-rewriter",
         sources: "shaders/src",
+        root: "crate::",
         rooms: &[
             // The rules, in numbers alone.
             "setters spirv topology counts tessellator",
             // What a shader captures and reads.
             "capture vertex_input sysval frontend",
-            // Rewritten shaders, and ash's names for what they need.
+            // Rewritten shaders, and conversions from and to ash's types.
             "lower vulkan",
         ],
     },
     Package {
         name: "vkxfb",
         sources: "src/runtime",
+        root: "crate::runtime::",
         rooms: &[
             "device::barrier device::identity device::tunings device::unavailable device::error device::parameters \
              device::extensions device::table_limits device::capabilities device::checks device::workarounds device::features \
@@ -45,6 +49,7 @@ const PACKAGES: [Package; 8] = [
     Package {
         name: "vkxfb-layer",
         sources: "layer/src",
+        root: "crate::",
         rooms: &[
             "dispatch_keys error guard registry identity interface log system next chain settings versions test_switches",
             "translate withheld",
@@ -58,6 +63,7 @@ const PACKAGES: [Package; 8] = [
     Package {
         name: "vkxfb-capi",
         sources: "capi/src",
+        root: "crate::",
         rooms: &[
             "active_query error arguments extensible device context buffers pipeline capture draw draw_commands query",
         ],
@@ -65,11 +71,13 @@ const PACKAGES: [Package; 8] = [
     Package {
         name: "vkxfb-translators",
         sources: "translators/src",
+        root: "crate::",
         rooms: &["broadcast slots split_blocks stream_output"],
     },
     Package {
         name: "vkxfb-probe",
         sources: "probe/src",
+        root: "crate::",
         rooms: &[
             // What is captured, and what is wrong with it.
             "sentinel diagnose emission shaders names row case system trial contents subject plan",
@@ -82,6 +90,7 @@ const PACKAGES: [Package; 8] = [
     Package {
         name: "vkxfb-bench",
         sources: "bench/src",
+        root: "crate::",
         rooms: &[
             "vertices case roofline memory data by_hand contestant stats report series compare",
             "sample state check clock pipelines plan plot run table",
@@ -90,6 +99,7 @@ const PACKAGES: [Package; 8] = [
     Package {
         name: "vkxfb-cli",
         sources: "cli/src",
+        root: "crate::",
         rooms: &[
             // What commands share.
             "attributes files options log print status output glslang specialize source stages stream_output captured supplied",
@@ -163,41 +173,31 @@ impl Package {
     /// Asserts the order of the modules. Returns how often one uses another.
     fn check(&self) -> usize {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.sources);
-        let root = match self.sources {
-            "src/runtime" => "crate::runtime::",
-            _ => "crate::",
-        };
+        // How many folders and files deep a module is.
+        let depth = self.root.matches("::").count();
         let mut uses = 0;
         for file in files(&source) {
             let path = file.strip_prefix(&source).unwrap().with_extension("");
             let names: Vec<_> = path.iter().map(|name| name.to_str().unwrap()).collect();
             // The roots of the package and of rooms list modules, and export from them.
-            if ["lib", "main", "mod"].contains(&names[0])
-                || (root != "crate::" && names.get(1) == Some(&"mod"))
-            {
+            if names.iter().take(depth).any(|name| ["lib", "main", "mod"].contains(name)) {
                 continue;
             }
             let place = self.place(&names.join("::"));
             let shipped = shipped(&fs::read_to_string(&file).unwrap());
-            let is_top = names.len() == self.rooms[0].split_whitespace().next().map_or(1, depth);
             assert!(
-                !is_top || !shipped.lines().any(|line| line.starts_with("use super::")),
+                names.len() > depth || !shipped.lines().any(|line| line.starts_with("use super::")),
                 "{}: name the crate, so that this test sees the module",
                 file.display()
             );
             // What is visible in a module is no use of it.
-            for other in used(&shipped.replace("pub(in crate", "pub(in "), root) {
+            for other in used(&shipped.replace("pub(in crate", "pub(in "), self.root) {
                 assert!(self.place(other) <= place, "{}: {other} comes later", file.display());
                 uses += 1;
             }
         }
         uses
     }
-}
-
-/// How many folders and files deep a module is: 2 for `device::error`.
-fn depth(module: &str) -> usize {
-    module.split("::").count()
 }
 
 #[test]
