@@ -60,7 +60,7 @@
 //!
 //! # Words
 //!
-//! The words of the library `vkxfb` are in its documentation. The layer also uses these:
+//! The words of the library `vkxfb` are in `CONTRIBUTING.md`. The layer also uses these:
 //!
 //! * *active*, *dormant*: the layer gives the extension to a physical device, or does not
 //!   (`activity`).

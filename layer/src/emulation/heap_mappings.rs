@@ -250,9 +250,10 @@ impl MappingSource {
     }
 }
 
-/// Writes the conversions of the sources that map to a descriptor. A row has the [`Index`]; the source, the member of the union
-/// for it and its structure; and which members of that structure are, for the resource and for the sampler, which member of a
-/// [`Lookup`]; and the member that says whether the index is combined, if there is one.
+/// Writes the conversions between [`MappingSource::Descriptor`] and Vulkan's sources that map to a descriptor. A row begins with
+/// the [`Index`], the source, the member of the union that belongs to the source, and the type of that member. In braces it has,
+/// for each member of a [`Lookup`] (behind the colon), the fields of that type that contain it: the first for the resource, the
+/// second for the sampler. In brackets is the field that says whether both share an index, if the type has one.
 macro_rules! descriptor_sources {
     ($($index:ident: $source:ident, $member:ident, $structure:ident {
         $($resource:ident, $sampler:ident: $lookup:ident;)+
