@@ -84,8 +84,11 @@
 // docs.rs says of what needs a feature that it does.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod device;
 pub mod guide;
 pub mod runtime;
+
+pub use device::Device;
 
 #[cfg(feature = "wgsl")]
 pub use vkxfb_rewriter::frontend;
@@ -101,7 +104,8 @@ pub use runtime::{
     Arena, ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureBuffer,
     CaptureDesc, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions, Draw, DrawIndexed,
     IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
-    RequiredFeatures, RuntimeError, SimpleAllocator, VertexBuffer, required_features,
+    RequiredFeatures, RuntimeError, SimpleAllocator, Stages, StagesError, VertexBuffer,
+    required_features,
 };
 #[doc(no_inline)]
 pub use topology::{PrimitiveTopology, ProvokingVertex};

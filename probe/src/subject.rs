@@ -8,6 +8,7 @@ mod point_size;
 
 pub use self::point_size::{has_later_point_size, writes_point_size};
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -265,10 +266,7 @@ impl Subject {
             reads_undefined: lowered.reads_undefined,
             contents,
             vertex: GivenShader::of(vertex),
-            list: match captured.captures {
-                Captures::Decorations | Captures::Nothing => None,
-                Captures::List(list) => Some(list.clone()),
-            },
+            list: captured.list().map_err(lower)?.map(Cow::into_owned),
             formulas: None,
             writes_point_size,
         })

@@ -65,7 +65,7 @@ pub use device::fold::fold;
 pub use device::identity::DeviceIdentity;
 pub use device::parameters::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
+    DrawTopology, IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
 pub use device::unavailable::Unavailable;
 pub use device::{descriptor_heaps, host_memory, tunings, workarounds};
@@ -79,7 +79,8 @@ pub use pipelines::kernels::Kernels;
 pub use pipelines::pipeline::{
     ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization, compute_pipeline,
 };
-pub use pipelines::variants::{VariantDesc, VariantError, Variants};
+pub use pipelines::stages::{Stages, StagesError};
+pub use pipelines::variants::Variants;
 pub use pipelines::vulkan;
 pub use recording::draw_arguments::{DrawCommands, LateDraws};
 pub use recording::queries::{QueryKind, QueryPool, QueryResult, ResultTarget};

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use ash::vk::{self, Handle};
-use vkxfb::lower::{Backend, Shader};
+use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw, Recorder, RuntimeError,
-    VariantDesc, VariantError, Variants,
+    Stages, StagesError, Variants,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexInput};
@@ -17,8 +17,9 @@ use crate::common::device;
 
 const COMPUTE: Backend = Backend::Compute;
 
-fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> VariantDesc<'a> {
-    VariantDesc::new(Shader::new(words), vertex_input)
+fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> Stages<'a> {
+    Stages::new(words)
+        .vertex_input(vertex_input)
         .provoking_vertex(ProvokingVertex::First)
         .primitive_restart(false)
 }
@@ -28,7 +29,7 @@ fn desc<'a>(words: &'a [u32], vertex_input: &'a VertexInput) -> VariantDesc<'a> 
 #[test]
 fn variants_are_made_once() {
     let gpu = device::open(Profile::Full);
-    let (ctx, cache) = (gpu.context(), vk::PipelineCache::null());
+    let ctx = gpu.context();
     let (identify, attributes) = (ProbeShader::identify(), ProbeShader::attributes());
     let (identify_words, attribute_words) = (identify.words(), attributes.words());
     let mut instanced = attributes.vertex_input.clone();
@@ -52,7 +53,7 @@ fn variants_are_made_once() {
         let mut found = vec![0; descs.len()];
         for i in (0..descs.len()).map(number) {
             // SAFETY: the context is of a live device.
-            let pipeline = unsafe { variants.get(ctx, &descs[i], cache) }.unwrap();
+            let pipeline = unsafe { variants.get(ctx, &descs[i]) }.unwrap();
             found[i] = pipeline.raw_layout().as_raw();
         }
         found
@@ -70,8 +71,8 @@ fn variants_are_made_once() {
     let missing = desc(&attribute_words, &nothing);
     for _ in 0..2 {
         // SAFETY: as above.
-        let error = unsafe { variants.get(ctx, &missing, cache) }.unwrap_err();
-        assert!(matches!(error, VariantError::Lower(_)), "{error}");
+        let error = unsafe { variants.get(ctx, &missing) }.unwrap_err();
+        assert!(matches!(error, StagesError::Lower(_)), "{error}");
         assert_eq!(variants.len(), descs.len());
     }
     assert!(variants.forget_layout(vk::DescriptorSetLayout::from_raw(1)).is_empty());
@@ -94,9 +95,9 @@ fn pipelines_change_within_a_capture() {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let variants = Variants::default();
         let dynamic = desc(&words, &shader.vertex_input);
-        let get = |desc: &VariantDesc<'_>| {
+        let get = |desc: &Stages<'_>| {
             // SAFETY: the context is of a live device.
-            unsafe { variants.get(gpu.context(), desc, vk::PipelineCache::null()) }.unwrap()
+            unsafe { variants.get(gpu.context(), desc) }.unwrap()
         };
         let first = get(&dynamic);
         let second = get(&dynamic.topology(strip));

@@ -39,7 +39,7 @@ const PACKAGES: [Package; 8] = [
              device::host_memory",
             "memory::descriptors memory::destroy memory::buffers memory::arena memory::window_table memory::addresses \
              memory::simple_allocator",
-            "pipelines::pulling pipelines::lazy pipelines::pipeline pipelines::kernels pipelines::variants pipelines::vulkan",
+            "pipelines::pulling pipelines::lazy pipelines::pipeline pipelines::kernels pipelines::stages pipelines::variants pipelines::vulkan",
             "recording::job recording::queries recording::checks recording::capture_desc recording::set_arguments \
              recording::collect recording::plan recording::arena_desc recording::play recording::capture \
              recording::draw_arguments recording::graphics recording::recorder recording::draw_commands",

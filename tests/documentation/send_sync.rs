@@ -39,7 +39,7 @@ send_and_sync! {
         Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
         PortabilitySupport, ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, ErrorKind, SimpleAllocator, TransformFeedbackSupport, Unavailable,
-        VariantDesc<'static>, VariantError, Variants, VertexBuffer, VertexDivisorSupport,
+        Stages<'static>, StagesError, Variants, VertexBuffer, VertexDivisorSupport,
     }
     vkxfb::runtime::vulkan {
         PipelineLayoutDesc<'static>, PipelineLayoutError, SetLayoutInfo<'static>, UnsupportedIndexType,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 use rustc_hash::FxHashSet;
-use vkxfb::runtime::{RuntimeError, VariantError};
+use vkxfb::runtime::{RuntimeError, StagesError};
 use vkxfb_rewriter::lower::LowerError;
 
 use crate::emulation::pipelines::PipelineError;
@@ -39,7 +39,7 @@ type Reason = (
 fn reason_of(error: &PipelineError) -> Reason {
     let root = error.root();
     let lowering = match root {
-        PipelineError::Variant(VariantError::Lower(error)) => Some(discriminant(error)),
+        PipelineError::Variant(StagesError::Lower(error)) => Some(discriminant(error)),
         _ => None,
     };
     (discriminant(root), root.runtime().map(discriminant), lowering)

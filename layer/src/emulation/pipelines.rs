@@ -10,7 +10,7 @@ use ash::vk;
 use spirv::ExecutionModel;
 use vkxfb::runtime::descriptor_heaps::{DescriptorPlace, HeapInterface};
 use vkxfb::runtime::{
-    Context, ErrorKind, ExpectedDraws, RuntimeError, VariantDesc, VariantError, Variants, vulkan,
+    Context, ErrorKind, ExpectedDraws, RuntimeError, Stages, StagesError, Variants, vulkan,
 };
 use vkxfb_rewriter::capture::CaptureError;
 use vkxfb_rewriter::lower::compute::DomainOrigin;
@@ -80,7 +80,7 @@ pub(super) enum PipelineError {
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
-    Variant(#[from] VariantError),
+    Variant(#[from] StagesError),
     /// An error that was found before, of the same pipeline or shaders.
     #[error(transparent)]
     Known(Arc<PipelineError>),
@@ -121,7 +121,7 @@ impl PipelineError {
 
     pub(super) fn runtime(&self) -> Option<&RuntimeError> {
         match self.root() {
-            Self::Runtime(error) | Self::Variant(VariantError::Runtime(error)) => Some(error),
+            Self::Runtime(error) | Self::Variant(StagesError::Runtime(error)) => Some(error),
             _ => None,
         }
     }
@@ -644,7 +644,7 @@ impl Pipeline {
     /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// The contract of [`variant`](Self::variant).
+    /// The contract of [`variant`](Self::variant); the cache belongs to the device or is null.
     pub(super) unsafe fn prepare(
         &self,
         cache: vk::PipelineCache,
@@ -656,7 +656,7 @@ impl Pipeline {
         }
         let prepared = if compiles && !self.has_dynamic_variants() {
             // SAFETY: the caller's contract.
-            unsafe { self.static_variant(false, cache).and_then(|made| self.compile(&made, cache)) }
+            unsafe { self.static_variant(false).and_then(|made| self.compile(&made, cache)) }
         } else {
             // The layout of captured outputs does not depend on the vertex input.
             self.layout_of_captures()
@@ -664,7 +664,7 @@ impl Pipeline {
         match prepared {
             Ok(()) => Ok(true),
             Err(error) => match error.root() {
-                PipelineError::Variant(VariantError::Lower(LowerError::Capture(
+                PipelineError::Variant(StagesError::Lower(LowerError::Capture(
                     CaptureError::NoXfbMode { .. },
                 ))) => Ok(false),
                 _ => Err(error),
@@ -687,7 +687,6 @@ impl Pipeline {
     pub(super) unsafe fn static_variant(
         &self,
         unaligned_attributes: bool,
-        cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
         let known = &self.static_variants[usize::from(unaligned_attributes)];
         if let Some(found) = known.get() {
@@ -695,7 +694,7 @@ impl Pipeline {
         }
         let (input, origin) = (&self.vertex_input, DomainOrigin::default());
         // SAFETY: the caller's contract.
-        let made = unsafe { self.variant(input, unaligned_attributes, origin, cache) }?;
+        let made = unsafe { self.variant(input, unaligned_attributes, origin) }?;
         Ok(known.get_or_init(|| made).clone())
     }
 
@@ -708,7 +707,7 @@ impl Pipeline {
     /// The errors of [`variant`](Self::variant).
     ///
     /// # Safety
-    /// The contract of [`variant`](Self::variant).
+    /// The contract of [`prepare`](Self::prepare).
     unsafe fn compile(
         &self,
         made: &vkxfb::runtime::Pipeline,
@@ -791,52 +790,50 @@ impl Pipeline {
     }
 
     /// Returns the variant for a vertex input, for vertex buffers in which attributes may be
-    /// [unaligned](VariantDesc::unaligned_attributes) and, if the domain origin is dynamic, for
+    /// [unaligned](Stages::unaligned_attributes) and, if the domain origin is dynamic, for
     /// `dynamic_origin`. Creates the variant if it does not exist yet.
     ///
     /// # Errors
     /// Lowering the shaders fails, or a Vulkan command fails.
     ///
     /// # Safety
-    /// The device is live, and the cache belongs to it or is null.
+    /// The device is live.
     pub(super) unsafe fn variant(
         &self,
         vertex_input: &VertexInput,
         unaligned_attributes: bool,
         dynamic_origin: DomainOrigin,
-        cache: vk::PipelineCache,
     ) -> Result<vkxfb::runtime::Pipeline, PipelineError> {
         let domain_origin =
             if self.dynamic.domain_origin { dynamic_origin } else { self.shader.domain_origin };
         let CapturedStages { captured, before, captures, .. } = &self.stages;
-        let constants = captured.constants();
-        let earlier: Vec<_> = before.iter().map(|stage| (stage, stage.constants())).collect();
-        let earlier = |model| {
-            let found = earlier.iter().find(|(stage, _)| stage.model == model);
+        let all: Vec<_> =
+            before.iter().chain([captured]).map(|stage| (stage, stage.constants())).collect();
+        let shader = |model| {
+            let found = all.iter().find(|(stage, _)| stage.model == model);
             found.map(|(stage, constants)| stage.shader(constants))
         };
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
-        let mut shader = captured.shader(&constants);
-        if !captures {
-            shader.captures = Captures::Nothing;
-        }
-        let mut desc = VariantDesc::new(shader, vertex_input)
+        let vertex = shader(ExecutionModel::Vertex).ok_or(PipelineError::Module)?;
+        let mut stages = Stages::new(vertex)
+            .captures(if *captures { Captures::Decorations } else { Captures::Nothing })
+            .vertex_input(vertex_input)
             .set_layouts(&sets)
             .descriptors(&self.descriptors)
             .provoking_vertex(self.shader.provoking_vertex)
             .primitive_restart(self.restart || self.dynamic.restart)
-            .patch_control_points(self.shader.patch_control_points)
             .domain_origin(domain_origin)
             .unaligned_attributes(unaligned_attributes);
-        desc.vertex_shader = earlier(ExecutionModel::Vertex);
-        desc.control_shader = earlier(ExecutionModel::TessellationControl);
-        desc.evaluation_shader = earlier(ExecutionModel::TessellationEvaluation);
+        stages.patch_control_points = self.shader.patch_control_points;
+        stages.control = shader(ExecutionModel::TessellationControl);
+        stages.evaluation = shader(ExecutionModel::TessellationEvaluation);
+        stages.geometry = shader(ExecutionModel::Geometry);
         if !self.dynamic.topology {
-            desc.topology = PrimitiveTopology::try_from(self.topology).ok();
+            stages.topology = PrimitiveTopology::try_from(self.topology).ok();
         }
         // SAFETY: the caller's contract.
-        Ok(unsafe { self.variants.get(&self.ctx, &desc, cache) }?)
+        Ok(unsafe { self.variants.get(&self.ctx, &stages) }?)
     }
 }
 

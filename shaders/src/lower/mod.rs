@@ -49,6 +49,7 @@ mod uses;
 pub mod vertex;
 mod widen;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 pub use self::effects::Effects;
@@ -132,8 +133,23 @@ pub enum Captures<'a> {
     Decorations,
     /// A list specifies the outputs. Decorations are ignored.
     List(&'a CaptureList),
+    /// These outputs are captured in interleaved mode: the names are those that [`Shader::varyings`] takes. Decorations
+    /// are ignored.
+    Varyings(&'a [&'a str]),
     /// No outputs are captured: the primitives are only counted. Decorations are ignored.
     Nothing,
+}
+
+impl<'a> From<&'a [u32]> for Shader<'a> {
+    fn from(words: &'a [u32]) -> Self {
+        Self::new(words)
+    }
+}
+
+impl<'a> From<&'a Vec<u32>> for Shader<'a> {
+    fn from(words: &'a Vec<u32>) -> Self {
+        Self::new(words)
+    }
 }
 
 impl<'a> Shader<'a> {
@@ -179,6 +195,20 @@ impl<'a> Shader<'a> {
         let module = self.module()?;
         let (declarations, entry) = (Declarations::of(&module), self.find(&module)?);
         Ok(CaptureList::from_varyings(&declarations, &entry, names, mode)?)
+    }
+
+    /// The list of the outputs to capture, if [`captures`](field@Self::captures) is a list or names of outputs.
+    ///
+    /// # Errors
+    /// The errors of [`varyings`](Self::varyings), for names.
+    pub fn list(&self) -> Result<Option<Cow<'a, CaptureList>>, LowerError> {
+        Ok(match self.captures {
+            Captures::Decorations | Captures::Nothing => None,
+            Captures::List(list) => Some(Cow::Borrowed(list)),
+            Captures::Varyings(names) => {
+                Some(Cow::Owned(self.varyings(names, BufferMode::Interleaved)?))
+            }
+        })
     }
 
     /// Parses the words, and replaces specialisation constants by constants. If lengths of arrays
@@ -277,8 +307,13 @@ impl<'a> Shader<'a> {
     ) -> Result<Layout, CaptureError> {
         let layout = match self.captures {
             Captures::Decorations => Layout::from_decorations(module, declarations, entry),
-            Captures::List(list) => Layout::from_list(declarations, entry, list),
             Captures::Nothing => Ok(Layout::default()),
+            Captures::List(list) => Layout::from_list(declarations, entry, list),
+            Captures::Varyings(names) => {
+                let mode = BufferMode::Interleaved;
+                let list = CaptureList::from_varyings(declarations, entry, names, mode)?;
+                Layout::from_list(declarations, entry, &list)
+            }
         }?;
         layout.trace(&entry.name);
         Ok(layout)

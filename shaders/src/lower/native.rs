@@ -187,8 +187,8 @@ impl GraphicsStages {
 }
 
 fn lower_alone(shader: &Shader<'_>, max_output_components: u32) -> Result<Lowered, LowerError> {
-    if let Captures::List(list) = shader.captures {
-        return Ok(decorate(shader, list, max_output_components)?.lowered);
+    if let Some(list) = shader.list()? {
+        return Ok(decorate(shader, &list, max_output_components)?.lowered);
     }
     let (mut module, entry) = captured_shader(shader)?;
     let declarations = Declarations::of(&module);

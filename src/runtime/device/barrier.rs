@@ -154,3 +154,12 @@ impl ConsumerScope {
     pub const HOST: Self =
         Self { stages: vk::PipelineStageFlags::HOST, access: vk::AccessFlags::HOST_READ };
 }
+
+impl std::ops::BitOr for ConsumerScope {
+    type Output = Self;
+
+    /// The scope of both consumers.
+    fn bitor(self, other: Self) -> Self {
+        Self { stages: self.stages | other.stages, access: self.access | other.access }
+    }
+}

@@ -440,6 +440,9 @@ pub enum RuntimeError {
     /// Native transform feedback of a shader with captured outputs was begun without any capture buffer.
     #[error("no capture buffer is bound: native transform feedback needs one at least")]
     NoCaptureBuffer,
+    /// The topology of a draw is no topology of Vulkan.
+    #[error("VkPrimitiveTopology({}) is no topology", .0.as_raw())]
+    UnknownTopology(vk::PrimitiveTopology),
     /// The topology of a draw differs from the one that the pipeline was created for.
     #[error("a draw of topology {draw} with a pipeline that is fixed to {pipeline}")]
     TopologyMismatch {

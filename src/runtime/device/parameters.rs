@@ -2,8 +2,39 @@
 
 use ash::vk;
 
+use crate::runtime::device::error::RuntimeError;
 use vkxfb_rewriter::setters;
 use vkxfb_rewriter::sysval::flags;
+use vkxfb_rewriter::topology::PrimitiveTopology;
+
+/// The topology of a draw: a `VkPrimitiveTopology`, or this crate's [`PrimitiveTopology`], which has no other values than
+/// those that Vulkan defines. The trait cannot be implemented outside of this crate.
+pub trait DrawTopology: sealed::Topology {}
+
+impl DrawTopology for PrimitiveTopology {}
+impl DrawTopology for vk::PrimitiveTopology {}
+
+mod sealed {
+    use super::{PrimitiveTopology, RuntimeError, vk};
+
+    pub trait Topology {
+        /// # Errors
+        /// [`RuntimeError::UnknownTopology`].
+        fn known(self) -> Result<PrimitiveTopology, RuntimeError>;
+    }
+
+    impl Topology for PrimitiveTopology {
+        fn known(self) -> Result<PrimitiveTopology, RuntimeError> {
+            Ok(self)
+        }
+    }
+
+    impl Topology for vk::PrimitiveTopology {
+        fn known(self) -> Result<PrimitiveTopology, RuntimeError> {
+            PrimitiveTopology::try_from(self).map_err(|_| RuntimeError::UnknownTopology(self))
+        }
+    }
+}
 
 /// The buffer range of a capture buffer, as in
 /// [`vkCmdBindTransformFeedbackBuffersEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindTransformFeedbackBuffersEXT.html).

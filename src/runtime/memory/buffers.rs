@@ -12,6 +12,7 @@ use ash::vk;
 
 use crate::runtime::device::context::{Context, ContextId};
 use crate::runtime::device::error::RuntimeError;
+use crate::runtime::device::parameters::CaptureBuffer;
 use crate::runtime::memory::destroy::DestroyObject;
 
 /// A range of a buffer: the buffer, the offset and the size, both in bytes.
@@ -222,6 +223,7 @@ impl<'a> BufferDesc<'a> {
 #[derive(Debug)]
 pub struct Buffer {
     raw: vk::Buffer,
+    whole: [Option<CaptureBuffer>; 1],
     size: u64,
     address: u64,
     allocation: Allocation,
@@ -318,7 +320,8 @@ impl Buffer {
                 tracing::debug!(name = desc.name, size = desc.size, location = ?desc.location, "buffer");
                 ctx.name(raw, desc.name);
                 let (size, context) = (desc.size.max(1), ctx.id());
-                Ok(Self { raw, size, address, allocation, usage: desc.usage, context })
+                let whole = [Some(CaptureBuffer::new(raw, size))];
+                Ok(Self { raw, whole, size, address, allocation, usage: desc.usage, context })
             }
             Err(error) => {
                 // SAFETY: the memory came from this allocator and nothing uses it.
@@ -346,6 +349,12 @@ impl Buffer {
     /// The size in bytes.
     pub const fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The whole buffer as the only capture buffer, number 0: for
+    /// [`CaptureDesc::buffers`](crate::runtime::CaptureDesc::buffers).
+    pub const fn as_capture_buffers(&self) -> &[Option<CaptureBuffer>] {
+        &self.whole
     }
 
     /// Whether the memory is `HOST_COHERENT`.

@@ -2,7 +2,7 @@
 
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::device::parameters::{
-    Arguments, ByteCountDraw, Draw, DrawIndexed, IndirectDraw,
+    Arguments, ByteCountDraw, Draw, DrawIndexed, DrawTopology, IndirectDraw,
 };
 use crate::runtime::recording::checks::{check_byte_count, check_indirect};
 use crate::runtime::recording::recorder::Backing;
@@ -15,8 +15,8 @@ impl Recorder<'_> {
     /// `VertexIndex` and `InstanceIndex` are computed modulo 2^32, as in all draws.
     ///
     /// # Errors
-    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],
-    /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set
+    /// [`RuntimeError::UnknownTopology`], [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`],
+    /// [`RuntimeError::NoTessellation`], [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set
     /// that the shader reads; with geometry or tessellation shaders on the compute backend
     /// [`RuntimeError::TooManyPrimitives`] and, for indirect commands, [`RuntimeError::TooManyDraws`].
     ///
@@ -37,11 +37,11 @@ impl Recorder<'_> {
     /// `robustBufferAccess2` is enabled.
     pub unsafe fn draw(
         &mut self,
-        topology: PrimitiveTopology,
+        topology: impl DrawTopology,
         draw: &Draw,
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
-        unsafe { self.record(topology, Arguments::Draw(draw), 0) }
+        unsafe { self.record(topology.known()?, Arguments::Draw(draw), 0) }
     }
 
     /// Captures an indexed draw.
@@ -60,11 +60,11 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_indexed(
         &mut self,
-        topology: PrimitiveTopology,
+        topology: impl DrawTopology,
         draw: &DrawIndexed,
     ) -> Result<(), RuntimeError> {
         // SAFETY: the caller's contract.
-        unsafe { self.record(topology, Arguments::Indexed(draw), 0) }
+        unsafe { self.record(topology.known()?, Arguments::Indexed(draw), 0) }
     }
 
     /// Captures several draws with `DrawIndex` 0, 1, 2, ...
@@ -78,9 +78,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi(
         &mut self,
-        topology: PrimitiveTopology,
+        topology: impl DrawTopology,
         draws: &[Draw],
     ) -> Result<(), RuntimeError> {
+        let topology = topology.known()?;
         for (index, draw) in (0..).zip(draws) {
             // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Draw(draw), index) }?;
@@ -100,9 +101,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi_indexed(
         &mut self,
-        topology: PrimitiveTopology,
+        topology: impl DrawTopology,
         draws: &[DrawIndexed],
     ) -> Result<(), RuntimeError> {
+        let topology = topology.known()?;
         for (index, draw) in (0..).zip(draws) {
             // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Indexed(draw), index) }?;
@@ -134,12 +136,12 @@ impl Recorder<'_> {
     /// in a buffer is at most `maxDrawIndirectCount`.
     pub unsafe fn draw_indirect(
         &mut self,
-        topology: PrimitiveTopology,
+        topology: impl DrawTopology,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(false))?;
         // SAFETY: the caller's contract.
-        unsafe { self.record(topology, Arguments::Indirect(draw), 0) }
+        unsafe { self.record(topology.known()?, Arguments::Indirect(draw), 0) }
     }
 
     /// Captures indexed draws whose arguments are in a buffer.
@@ -157,12 +159,12 @@ impl Recorder<'_> {
     /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indexed_indirect(
         &mut self,
-        topology: PrimitiveTopology,
+        topology: impl DrawTopology,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(true))?;
         // SAFETY: the caller's contract.
-        unsafe { self.record(topology, Arguments::IndexedIndirect(draw), 0) }
+        unsafe { self.record(topology.known()?, Arguments::IndexedIndirect(draw), 0) }
     }
 
     /// Captures a draw of the vertices that an earlier capture wrote: the GPU computes their number from a counter.
@@ -176,12 +178,12 @@ impl Recorder<'_> {
     /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indirect_byte_count(
         &mut self,
-        topology: PrimitiveTopology,
+        topology: impl DrawTopology,
         draw: &ByteCountDraw,
     ) -> Result<(), RuntimeError> {
         check_byte_count(draw)?;
         // SAFETY: the caller's contract.
-        unsafe { self.record(topology, Arguments::ByteCount(draw), 0) }
+        unsafe { self.record(topology.known()?, Arguments::ByteCount(draw), 0) }
     }
 
     /// # Safety

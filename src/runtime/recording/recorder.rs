@@ -301,7 +301,7 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// The requirements of
     /// [`vkCmdSetDescriptorBufferOffsetsEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdSetDescriptorBufferOffsetsEXT.html)
-    /// are met. The pipeline was created [with descriptor buffers](crate::runtime::VariantDesc::descriptors).
+    /// are met. The pipeline was created [with descriptor buffers](crate::runtime::Stages::descriptors).
     pub unsafe fn bind_buffer_set(
         &mut self,
         set: u32,

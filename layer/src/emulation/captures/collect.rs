@@ -355,15 +355,14 @@ impl Captures {
         let Some(pipeline) = self.state.pipeline.clone().filter(has_variants) else {
             return Ok(false);
         };
-        let cache = vk::PipelineCache::null();
         // SAFETY: the caller's contract.
         let variant = unsafe {
             let (origin, unaligned) = (self.state.domain_origin, self.unaligned_attributes);
             match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
-                _ if !pipeline.has_dynamic_variants() => pipeline.static_variant(unaligned, cache),
-                (false, _) => pipeline.variant(&pipeline.vertex_input, unaligned, origin, cache),
+                _ if !pipeline.has_dynamic_variants() => pipeline.static_variant(unaligned),
+                (false, _) => pipeline.variant(&pipeline.vertex_input, unaligned, origin),
                 (true, Ok(vertex_input)) => {
-                    pipeline.variant(&pipeline.complete(vertex_input), unaligned, origin, cache)
+                    pipeline.variant(&pipeline.complete(vertex_input), unaligned, origin)
                 }
                 (true, Err(error)) => Err(PipelineError::VertexInput(error.clone())),
             }

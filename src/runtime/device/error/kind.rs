@@ -96,6 +96,7 @@ impl RuntimeError {
             | Self::QueryStream { .. }
             | Self::NoCaptureBuffer
             | Self::TopologyMismatch { .. }
+            | Self::UnknownTopology(_)
             | Self::GeometryInput { .. }
             | Self::NoTessellation
             | Self::NoControlPoints

@@ -1,0 +1,364 @@
+//! [`Device`]: the objects of a device that captures, in one.
+
+use std::fmt;
+
+use ash::vk;
+
+use crate::lower::Backend;
+use crate::runtime::{
+    ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureDesc, ConsumerScope,
+    Context, CounterBuffer, Destroy, Kernels, MemoryAllocator, MemoryLocation, Pipeline, Recorded,
+    Recorder, RuntimeError, SimpleAllocator, Stages, StagesError, required_features,
+};
+
+/// An allocator that a [`Device`] owns.
+type Allocator = Box<dyn MemoryAllocator + Send + Sync>;
+
+/// The number of draws in a frame for which new arenas are large enough. They grow where a frame has more.
+const DRAWS: u64 = 64;
+
+/// A device that captures by compute: its [`Context`], its [`Kernels`], an allocator, and an [arena](ArenaRing) for each
+/// frame in flight, which grows.
+///
+/// ```no_run
+/// # use vkxfb::ash::{self, vk};
+/// # use vkxfb::*;
+/// # unsafe fn example(
+/// #     entry: &ash::Entry, instance: &ash::Instance, physical_device: vk::PhysicalDevice,
+/// #     info: vk::DeviceCreateInfo<'_>, cmd: vk::CommandBuffer, spirv: &[u32],
+/// # ) -> Result<(), Box<dyn std::error::Error>> { unsafe {
+/// let mut xfb = Device::create(entry, instance, vk::API_VERSION_1_2, physical_device, info)?;
+/// let captured = xfb.buffer("captured", 3 * 3 * 16, MemoryLocation::Readback)?;
+/// let pipeline = xfb.pipeline(&Stages::new(spirv).varyings(&["@Position"]))?;
+///
+/// // In each frame, once the device has finished the frame before the last.
+/// xfb.next_frame();
+/// let desc = CaptureDesc::new(&pipeline).buffer(&captured);
+/// xfb.capture(cmd, &desc, ConsumerScope::HOST, |recorder| {
+///     recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(5))
+/// })?;
+///
+/// // At the end, when the device is idle.
+/// xfb.destroy((captured, pipeline));
+/// # Ok(())
+/// # } }
+/// ```
+///
+/// An engine that allocates memory, schedules barriers or records in several threads by its own rules makes these objects
+/// itself, or takes them from here: every function of this type is made of a few calls that are public.
+pub struct Device {
+    context: Context,
+    kernels: Kernels,
+    allocator: Allocator,
+    arenas: ArenaRing,
+    /// What each call of `capture` collects its draws in.
+    capture: Capture,
+    /// Whether `destroy` also destroys the Vulkan device.
+    is_owned: bool,
+}
+
+impl Device {
+    /// The number of frames in flight of a device for which no other number was [set](Self::set_frames_in_flight).
+    pub const FRAMES_IN_FLIGHT: usize = 2;
+
+    /// Creates a Vulkan device with `info` and everything that captures require. [`destroy`](Self::destroy) destroys it.
+    ///
+    /// `instance_api_version` is the `apiVersion` that the instance was created with.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unavailable`] if the device cannot capture by compute; a failed `vkCreateDevice`, allocation or
+    /// other command.
+    ///
+    /// # Safety
+    /// The requirements of [`Context::create_device`] apply. The instance outlives the device.
+    pub unsafe fn create(
+        entry: &ash::Entry,
+        instance: &ash::Instance,
+        instance_api_version: u32,
+        physical_device: vk::PhysicalDevice,
+        info: vk::DeviceCreateInfo<'_>,
+    ) -> Result<Self, RuntimeError> {
+        let backends = &[Backend::Compute];
+        // SAFETY: the caller's contract; where the context is lost, nobody uses the device.
+        unsafe {
+            let version = instance_api_version;
+            let (device, context) =
+                Context::create_device(entry, instance, version, physical_device, info, backends)?;
+            let allocator = SimpleAllocator::new(instance, physical_device, &context);
+            match Self::new(context, allocator) {
+                Ok(this) => Ok(Self { is_owned: true, ..this }),
+                Err(error) => {
+                    device.destroy_device(None);
+                    Err(error)
+                }
+            }
+        }
+    }
+
+    /// Captures on an existing device, which was created with `info`: its extensions, and its features in
+    /// `pEnabledFeatures` or in its chain. Queues are not read, and `info` may leave out what captures do not need.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Unavailable`] if the device was created without something that captures by compute require; a
+    /// failed allocation or other command.
+    ///
+    /// # Safety
+    /// The requirements of [`Capabilities::restrict`] and [`Context::new`] apply. The Vulkan device outlives this one.
+    pub unsafe fn of_application(
+        entry: &ash::Entry,
+        instance: &ash::Instance,
+        instance_api_version: u32,
+        physical_device: vk::PhysicalDevice,
+        device: &ash::Device,
+        info: &vk::DeviceCreateInfo<'_>,
+    ) -> Result<Self, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut capabilities =
+                Capabilities::query(entry, instance, instance_api_version, physical_device)?;
+            capabilities.restrict(info);
+            let required = required_features(&capabilities, &[Backend::Compute])?;
+            let context = Context::new(instance, device, capabilities, required)?;
+            let allocator = SimpleAllocator::new(instance, physical_device, &context);
+            Self::new(context, allocator)
+        }
+    }
+
+    /// Captures with a context and an allocator of the application, for [`Self::FRAMES_IN_FLIGHT`] frames in flight. The
+    /// allocator is dropped by [`destroy`](Self::destroy).
+    ///
+    /// # Errors
+    /// A failed allocation or other command.
+    ///
+    /// # Safety
+    /// The context was created for [`Backend::Compute`]. Its device is live, and outlives this one. `allocator` belongs to
+    /// it, and was created as its implementation requires.
+    pub unsafe fn new(
+        context: Context,
+        allocator: impl MemoryAllocator + Send + Sync + 'static,
+    ) -> Result<Self, RuntimeError> {
+        let mut allocator: Allocator = Box::new(allocator);
+        // SAFETY: the caller's contract; nothing was recorded with the kernels.
+        unsafe {
+            let kernels = Kernels::new(&context)?;
+            let frames = Self::FRAMES_IN_FLIGHT;
+            match Self::arenas(&context, &mut allocator, frames) {
+                Ok(arenas) => {
+                    let capture = Capture::new(&context, &kernels);
+                    Ok(Self { context, kernels, allocator, arenas, capture, is_owned: false })
+                }
+                Err(error) => {
+                    context.destroy(kernels, &mut ());
+                    Err(error)
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The requirements of [`new`](Self::new) apply.
+    unsafe fn arenas(
+        context: &Context,
+        allocator: &mut Allocator,
+        frames: usize,
+    ) -> Result<ArenaRing, RuntimeError> {
+        let desc = ArenaDesc::for_draws(1, DRAWS);
+        // SAFETY: the caller's contract.
+        unsafe { ArenaRing::new(context, &mut **allocator, &desc, frames) }
+    }
+
+    /// Sets for how many frames [`next_frame`](Self::next_frame) keeps what was recorded. 0 counts as 1.
+    ///
+    /// # Errors
+    /// A failed allocation, after which the number is as before.
+    ///
+    /// # Safety
+    /// Every command buffer that was recorded with this device has been reset or freed.
+    pub unsafe fn set_frames_in_flight(&mut self, frames: usize) -> Result<(), RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let arenas = Self::arenas(&self.context, &mut self.allocator, frames)?;
+            let old = std::mem::replace(&mut self.arenas, arenas);
+            self.context.destroy(old, &mut *self.allocator);
+        }
+        Ok(())
+    }
+
+    /// Begins a frame: the memory of the frame that began [so many](Self::FRAMES_IN_FLIGHT) frames ago is used again. A
+    /// program that records once, or waits for the device after each submission, need not call this as long as the memory
+    /// suffices.
+    ///
+    /// # Safety
+    /// Every command buffer that was recorded in that frame has been reset or freed.
+    pub unsafe fn next_frame(&mut self) {
+        // SAFETY: the caller's contract.
+        unsafe { self.arenas.next_frame() };
+    }
+
+    /// Creates a buffer that can be everything that captures read and write: capture buffer, counter buffer, vertex and
+    /// index buffer, draw arguments and query results, also for the application's own draws and transfers.
+    ///
+    /// # Errors
+    /// A failed allocation or other command.
+    ///
+    /// # Safety
+    /// The device is live.
+    pub unsafe fn buffer(
+        &mut self,
+        name: &str,
+        size: u64,
+        location: MemoryLocation,
+    ) -> Result<Buffer, RuntimeError> {
+        use vk::BufferUsageFlags as Usage;
+        let usage = self.buffer_usage()
+            | Usage::VERTEX_BUFFER
+            | Usage::INDEX_BUFFER
+            | Usage::INDIRECT_BUFFER
+            | Usage::TRANSFER_SRC
+            | Usage::TRANSFER_DST;
+        let desc = BufferDesc::new(name, size, usage, location);
+        // SAFETY: the caller's contract.
+        unsafe { Buffer::new(&self.context, &mut *self.allocator, &desc) }
+    }
+
+    /// Returns what captures and other commands wrote to a buffer of [`MemoryLocation::Readback`], or an empty slice for
+    /// another location.
+    ///
+    /// # Errors
+    /// A failed `vkInvalidateMappedMemoryRanges`.
+    ///
+    /// # Safety
+    /// The buffer was made with this device. The device has executed the commands that write it, of which the last was
+    /// followed by a barrier for [`ConsumerScope::HOST`], and writes it no more while the slice lives.
+    pub unsafe fn read<'a>(&self, buffer: &'a Buffer) -> Result<&'a [u8], RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            buffer.invalidate(&self.context)?;
+            Ok(buffer.mapped())
+        }
+    }
+
+    /// The usage that the application's own buffers need in addition to theirs if captures read or write them. If it is
+    /// `SHADER_DEVICE_ADDRESS`, their memory is allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
+    pub fn buffer_usage(&self) -> vk::BufferUsageFlags {
+        self.context.capture_buffer_usage(Backend::Compute)
+    }
+
+    /// Creates a pipeline from the stages of a graphics pipeline.
+    ///
+    /// # Errors
+    /// The errors of [`Pipeline::from_stages`].
+    ///
+    /// # Safety
+    /// The requirements of [`Pipeline::from_stages`] apply.
+    pub unsafe fn pipeline(&self, stages: &Stages<'_>) -> Result<Pipeline, StagesError> {
+        // SAFETY: the caller's contract.
+        unsafe { Pipeline::from_stages(&self.context, stages) }
+    }
+
+    /// Records a capture, in place of `vkCmdBeginTransformFeedbackEXT`, the draws that `draw` records, and
+    /// `vkCmdEndTransformFeedbackEXT`; and after it a barrier for `consumer`, and for captures that follow. So captures may
+    /// follow each other into the same buffers, and go on where another one ended.
+    ///
+    /// If `draw` returns an error or panics, or if there is another error, nothing is recorded. There is one exception: see
+    /// [`Capture::play`].
+    ///
+    /// # Errors
+    /// The error of `draw`; the errors of [`Recorder::begin`] and [`Recorder::end`], except for those of full arenas.
+    ///
+    /// # Safety
+    /// The requirements of [`Recorder::begin`] apply to the pipelines and handles of `desc` and of what `draw` binds. All
+    /// of them stay valid until `cmd` is reset.
+    pub unsafe fn capture<E: From<RuntimeError>>(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        desc: &CaptureDesc<'_>,
+        consumer: ConsumerScope,
+        draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), E>,
+    ) -> Result<Recorded, E> {
+        // SAFETY: the caller's contract; `self.capture` is played here alone.
+        unsafe { self.capture_with_counters(cmd, desc, &[], consumer, draw) }
+    }
+
+    /// Like [`capture`](Self::capture), and writes `counters`, one for each capture buffer, as
+    /// `vkCmdEndTransformFeedbackEXT` does. A capture that [begins with](field@CaptureDesc::counters) these goes on where
+    /// this one has ended.
+    ///
+    /// # Errors
+    /// The errors of [`capture`](Self::capture).
+    ///
+    /// # Safety
+    /// The requirements of [`capture`](Self::capture) apply.
+    pub unsafe fn capture_with_counters<E: From<RuntimeError>>(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        desc: &CaptureDesc<'_>,
+        counters: &[Option<CounterBuffer>],
+        consumer: ConsumerScope,
+        draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), E>,
+    ) -> Result<Recorded, E> {
+        let Self { context, allocator, arenas, capture, .. } = self;
+        // SAFETY: the caller's contract.
+        let recorded = unsafe {
+            capture.begin(desc)?;
+            draw(&mut capture.recorder())?;
+            capture.end(counters)?;
+            capture.play(arenas.current().growing(&mut **allocator), cmd)?
+        };
+        let captures = ConsumerScope {
+            stages: vk::PipelineStageFlags::COMPUTE_SHADER,
+            access: vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE,
+        };
+        // SAFETY: the caller's contract.
+        unsafe { context.capture_barrier(cmd, Backend::Compute, consumer | captures) };
+        Ok(recorded)
+    }
+
+    /// Destroys the device, and `objects` that were made with it: buffers, pipelines and query pools, tuples, arrays,
+    /// `Vec`s and `Option`s of them. The Vulkan device is destroyed too, if it was [created](Self::create) here.
+    ///
+    /// # Safety
+    /// The Vulkan device is idle, and what was recorded with this one is not submitted any more. Objects that are not
+    /// passed are not used any more.
+    pub unsafe fn destroy(self, objects: impl Destroy<dyn MemoryAllocator + Send + Sync>) {
+        let Self { context, kernels, mut allocator, arenas, is_owned, .. } = self;
+        // SAFETY: the caller's contract.
+        unsafe {
+            context.destroy((objects, arenas, kernels), &mut *allocator);
+            drop(allocator);
+            if is_owned {
+                context.device().destroy_device(None);
+            }
+        }
+    }
+
+    /// The Vulkan device.
+    pub fn raw(&self) -> &ash::Device {
+        self.context.device()
+    }
+
+    /// The context, with the functions and the properties of the device.
+    pub const fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The pipelines that prepare captures. [`Kernels::prepare`] compiles them, so that no recording does.
+    pub const fn kernels(&self) -> &Kernels {
+        &self.kernels
+    }
+
+    /// The allocator of the device's buffers and arenas.
+    pub fn allocator(&mut self) -> &mut (dyn MemoryAllocator + Send + Sync) {
+        &mut *self.allocator
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Device")
+            .field("context", &self.context)
+            .field("arenas", &self.arenas)
+            .field("is_owned", &self.is_owned)
+            .finish_non_exhaustive()
+    }
+}
