@@ -15,4 +15,5 @@ mod prepared;
 mod set_layouts;
 mod variants;
 mod vertex_formats;
+mod whole;
 mod workarounds;
