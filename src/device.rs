@@ -7,8 +7,9 @@ use ash::vk;
 use crate::lower::Backend;
 use crate::runtime::{
     ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureDesc, ConsumerScope,
-    Context, CounterBuffer, Destroy, Kernels, MemoryAllocator, MemoryLocation, Pipeline, Recorded,
-    Recorder, RuntimeError, SimpleAllocator, Stages, StagesError, required_features,
+    Context, CounterBuffer, Destroy, Kernels, MemoryAllocator, MemoryLocation, Pipeline, QueryKind,
+    QueryPool, Recorded, Recorder, RuntimeError, SimpleAllocator, Stages, StagesError,
+    required_features,
 };
 
 /// An allocator that a [`Device`] owns.
@@ -242,6 +243,22 @@ impl Device {
     /// `SHADER_DEVICE_ADDRESS`, their memory is allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub fn buffer_usage(&self) -> vk::BufferUsageFlags {
         self.context.capture_buffer_usage(Backend::Compute)
+    }
+
+    /// Creates a pool of `count` queries, which are in the reset state.
+    ///
+    /// # Errors
+    /// The errors of [`QueryPool::new`].
+    ///
+    /// # Safety
+    /// The device is live.
+    pub unsafe fn query_pool(
+        &mut self,
+        kind: QueryKind,
+        count: u32,
+    ) -> Result<QueryPool, RuntimeError> {
+        // SAFETY: the caller's contract.
+        unsafe { QueryPool::new(&self.context, &mut *self.allocator, kind, count) }
     }
 
     /// Creates a pipeline from the stages of a graphics pipeline.

@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod camera;
 pub mod gpu;
+pub mod headless;
 pub mod native;
 pub mod picture;
 pub mod pipeline;

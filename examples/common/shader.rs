@@ -33,3 +33,8 @@ fn compile(module: &Module, name: &str) -> Result<Vec<u32>> {
     let options = spv::Options { flags, ..Default::default() };
     Ok(spv::write_vec(module, &info, &options, Some(&pipeline))?)
 }
+
+/// The words of a compiled shader.
+pub fn words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(bytemuck::pod_read_unaligned).collect()
+}

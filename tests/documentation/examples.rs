@@ -16,6 +16,11 @@ mod minimal;
 #[allow(dead_code, reason = "as above")]
 #[path = "../../examples/particles/main.rs"]
 mod particles;
+#[path = "../../examples/streams/main.rs"]
+mod streams;
+#[allow(dead_code, reason = "as above")]
+#[path = "../../examples/tessellation/main.rs"]
+mod tessellation;
 
 /// The three triangles of a strip of five vertices, of which every other one turns the other way round.
 #[test]
@@ -24,6 +29,19 @@ fn minimal_captures_a_strip() {
     let expected = [0, 1, 2, 1, 3, 2, 2, 3, 4].map(|vertex| [vertex as f32, 0.0, 0.0, 1.0]);
     assert_eq!(captured, expected);
     assert!(include_str!("../../examples/minimal.rs").lines().count() <= 50);
+}
+
+#[test]
+fn geometry_shaders_with_streams_capture_what_they_emit() {
+    streams::main().unwrap_or_else(|error| panic!("{error:#}"));
+}
+
+#[test]
+fn tessellation_captures_a_hill() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("hill.obj");
+    tessellation::run(Some(path.clone())).unwrap_or_else(|error| panic!("{error:#}"));
+    assert_eq!(std::fs::read_to_string(path).unwrap().lines().count(), 4 * 30);
 }
 
 /// There are more frames than are in flight, so that the objects of each are used again.
