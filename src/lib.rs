@@ -1,74 +1,54 @@
 //! Transform feedback for every Vulkan device: the same bytes that `VK_EXT_transform_feedback`
 //! captures, also if the driver does not have that extension.
 //!
-//! The input is the SPIR-V of a shader with transform feedback decorations, for example of a vertex shader. [`capture`]
-//! reads which outputs the shader captures, [`lower`] rewrites the shader for one of three backends, and [`runtime`]
-//! creates a Vulkan pipeline from the result and records captures with it:
-//!
-//! ```text
-//! SPIR-V words -> spirv::Module -> capture::Layout -> lower::{native, vertex, compute}
-//!              -> runtime::Pipeline -> runtime::Recorder: begin, draw*, end -> capture buffers
-//! ```
-//!
-//! [`runtime`] and the [`guide`] are this crate's own. All other modules are those of the crate [`vkxfb_rewriter`], which rewrites shaders and uses no Vulkan object.
-//! The rules are implemented on the CPU by [`topology`] (which vertices a primitive writes, in which order) and [`counts`]
-//! (how many primitives there are, and how many fit into the buffers), and for the GPU by functions that are linked into the
-//! rewritten shader.
-//!
-//! # A capture
-//!
 //! ```no_run
 //! use vkxfb::ash::{self, vk};
-//! use vkxfb::lower::compute;
-//! use vkxfb::runtime::vulkan::vertex_input_descriptions;
-//! use vkxfb::{
-//!     Arena, Backend, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, Draw, Kernels,
-//!     Pipeline, PipelineDesc, PrimitiveTopology, Recorder, Shader, VertexBuffer,
-//! };
+//! use vkxfb::{CaptureDesc, ConsumerScope, Device, Draw, MemoryLocation, Stages};
 //!
-//! // Create the device with `Context::create_device`. For an existing device call
-//! // `Capabilities::restrict`, `required_features` and `Context::new`. Then call `Arena::new` with
-//! // the size that `ArenaDesc::for_draws` returns.
-//! /// Captures `count` vertices of 16 bytes each into a buffer that was created with the usage
-//! /// `Context::capture_buffer_usage`.
-//! # #[allow(clippy::too_many_arguments)]
-//! unsafe fn capture(
-//!     context: &Context,
-//!     arena: &mut Arena,
-//!     cmd: vk::CommandBuffer,
-//!     spirv: &[u32], // a vertex shader with transform feedback decorations
-//!     (vertices, vertices_size): (vk::Buffer, u64),
-//!     (captured, captured_size): (vk::Buffer, u64),
-//!     count: u32,
-//! ) -> Result<(), Box<dyn std::error::Error>> { unsafe {
-//!     // Once: create a compute pipeline from the shader.
-//!     let binding = vk::VertexInputBindingDescription::default().stride(16);
-//!     let attribute = vk::VertexInputAttributeDescription::default()
-//!         .format(vk::Format::R32G32B32A32_SFLOAT);
-//!     let vertex_input = vertex_input_descriptions(&[binding], &[attribute])?;
-//!     let options = compute::Options::new(&vertex_input).target(context.compute_target()?);
-//!     let lowered = compute::lower(&Shader::new(spirv), &options)?;
-//!     let pipeline = Pipeline::new(context, &PipelineDesc::new(&lowered))?;
-//!     let kernels = Kernels::new(context)?;
-//!     let mut capture = Capture::new(context, &kernels);
+//! # unsafe fn capture(
+//! #     entry: &ash::Entry,
+//! #     instance: &ash::Instance,
+//! #     physical_device: vk::PhysicalDevice,
+//! #     info: vk::DeviceCreateInfo<'_>,
+//! #     cmd: vk::CommandBuffer,
+//! #     spirv: &[u32],
+//! # ) -> Result<(), Box<dyn std::error::Error>> { unsafe {
+//! // Once: a Vulkan device with what captures need beside `info`, a buffer, and a pipeline that captures the position
+//! // of the vertex shader `spirv`.
+//! let mut xfb = Device::create(entry, instance, vk::API_VERSION_1_2, physical_device, info)?;
+//! let captured = xfb.buffer("captured", 3 * 3 * 16, MemoryLocation::Readback)?;
+//! let pipeline = xfb.pipeline(&Stages::new(spirv).varyings(&["@Position"]))?;
 //!
-//!     // In each frame: record this in place of vkCmdBeginTransformFeedbackEXT, the draws and
-//!     // vkCmdEndTransformFeedbackEXT.
-//!     let buffers = [Some(CaptureBuffer::new(captured, captured_size))];
-//!     let vertex_buffers = [VertexBuffer::new(0, vertices, vertices_size)];
-//!     let desc = CaptureDesc::new(&pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
-//!     let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
-//!     recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(count))?;
-//!     recorder.end(&[])?;
-//!     context.capture_barrier(cmd, Backend::Compute, ConsumerScope::VERTEX_BUFFER);
-//!     # Ok(())
-//!     // When the device has finished the frame: `arena.reset()`. At the end: `context.destroy`.
+//! // In each frame: the three triangles of a strip, in place of vkCmdBeginTransformFeedbackEXT, the draws and
+//! // vkCmdEndTransformFeedbackEXT.
+//! let desc = CaptureDesc::new(&pipeline).buffers(captured.as_capture_buffers());
+//! xfb.capture(cmd, &desc, ConsumerScope::HOST, |recorder| {
+//!     recorder.draw(vk::PrimitiveTopology::TRIANGLE_STRIP, &Draw::new(5))
+//! })?;
+//!
+//! // When the device has executed the commands.
+//! let positions: &[[f32; 4]] = bytemuck::cast_slice(xfb.read(&captured)?);
+//! # Ok(())
 //! # } }
 //! ```
 //!
-//! The whole program is `examples/minimal.rs` in the repository. The [`guide`] goes through it [step by
+//! The whole program is `examples/minimal.rs` in the repository, of 50 lines. The [`guide`] goes through it [step by
 //! step](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
 //! do](guide::limits) and how to cure its [errors](guide::errors).
+//!
+//! # What is where
+//!
+//! * A [`Device`] owns what captures need, [`Stages`] describe what is captured, and a [`Recorder`] has a
+//!   function for each Vulkan command that binds or draws. They are enough for most programs.
+//! * [`runtime`] has the parts of a device for engines that allocate memory, place barriers and record in several threads by
+//!   their own rules.
+//! * [`lower`] rewrites a shader for one of three backends, without a device. It, [`capture`], [`counts`], [`spirv`],
+//!   [`topology`] and [`vertex_input`] are modules of the crate [`vkxfb_rewriter`], which uses no Vulkan object.
+//!
+//! ```text
+//! Stages: SPIR-V words -> spirv::Module -> capture::Layout -> lower::compute
+//!         -> runtime::Pipeline -> runtime::Recorder: draws -> capture buffers
+//! ```
 //!
 //! The command `vkxfb`, the probe, the benchmark and the Vulkan layer are packages of their own, which use this public API.
 //!

@@ -5,10 +5,10 @@ use std::ffi::{CString, c_char};
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::capture::{BufferMode, CaptureList, CapturedOutput};
-use vkxfb::lower::compute::{self, DomainOrigin};
+use vkxfb::capture::CapturedOutput;
+use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{LowerError, Shader};
-use vkxfb::runtime::{ExpectedDraws, Pipeline, PipelineDesc, vulkan};
+use vkxfb::runtime::{ExpectedDraws, Pipeline, Stages, StagesError, vulkan};
 use vkxfb::spirv::NumericClass;
 use vkxfb::spirv::headers::ExecutionModel;
 use vkxfb::spirv::specialization::SpecializationConstant;
@@ -444,57 +444,47 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
             },
         )
     };
-    let vertex_shader = vertex.shader();
-    let stages = tessellation.as_ref().map(|of| (of.control.shader(), of.evaluation.shader()));
     let unknown = info.flags & !VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES;
     if unknown != 0 {
         return Err(Error::Argument(format!("flags has unknown bits: {unknown:#x}")));
     }
-    let mut options = compute::Options::new(&vertex_input)
+    let mut stages = Stages::new(vertex.shader())
+        .vertex_input(&vertex_input)
         .unaligned_attributes(info.flags & VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES != 0)
-        .target(shared.context.compute_target()?);
-    let mut last = vertex_shader;
-    if let Some((control, evaluation)) = &stages {
-        options = options.vertex_shader(&vertex_shader).control_shader(control);
-        last = *evaluation;
-    }
-    if let Some(geometry) = &geometry {
-        options = options.vertex_shader(&vertex_shader);
-        options.evaluation_shader = stages.as_ref().map(|(_, evaluation)| evaluation);
-        last = geometry.shader();
-    }
-    let mut patch_control_points = 0;
-    if let Some(tessellation) = &tessellation {
-        options = options.domain_origin(tessellation.domain_origin);
-        patch_control_points = tessellation.patch_control_points;
-    }
-    let list;
-    if !varyings.is_empty() {
-        list = capture_list(&last, &varyings).map_err(|error| vertex.error(error))?;
-        last = last.captures(&list);
-    }
-    let lowered = compute::lower(&last, &options).map_err(|error| vertex.error(error))?;
-    let topology = topology(assembly.topology)?;
-    let mut prepared = Vec::new();
-    if info.pipeline_cache != vk::PipelineCache::null() {
-        prepared.extend(ExpectedDraws::every(topology));
-    }
-    let desc = PipelineDesc::new(&lowered)
-        .topology(topology)
-        .patch_control_points(patch_control_points)
-        .dynamic_topology(info.dynamic_topology != vk::FALSE)
         .provoking_vertex(provoking_vertex(info.provoking_vertex_mode)?)
         .primitive_restart(assembly.primitive_restart_enable != vk::FALSE)
-        .set_layouts(set_layouts)
-        .prepared(&prepared)
-        .cache(info.pipeline_cache);
+        .set_layouts(set_layouts);
+    if !varyings.is_empty() {
+        stages = stages.varyings(&varyings);
+    }
+    if let Some(Tessellation { control, evaluation, patch_control_points, domain_origin }) =
+        &tessellation
+    {
+        stages = stages
+            .tessellation(control.shader(), evaluation.shader(), *patch_control_points)
+            .domain_origin(*domain_origin);
+    }
+    stages.geometry = geometry.as_ref().map(Stage::shader);
+    let topology = topology(assembly.topology)?;
+    stages.topology = (info.dynamic_topology == vk::FALSE).then_some(topology);
     // SAFETY: as above.
-    Ok(unsafe { Pipeline::new(&shared.context, &desc) }?)
-}
-
-/// Returns the list that captures the outputs with these names in interleaved mode.
-fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, LowerError> {
-    shader.varyings(varyings, BufferMode::Interleaved)
+    let pipeline = unsafe { Pipeline::from_stages(&shared.context, &stages) };
+    let pipeline = pipeline.map_err(|error| match error {
+        StagesError::Lower(error) => vertex.error(error),
+        StagesError::Runtime(error) => error.into(),
+        other => Error::Argument(other.to_string()),
+    })?;
+    if info.pipeline_cache != vk::PipelineCache::null() {
+        let draws: Vec<_> = ExpectedDraws::every(topology).collect();
+        // SAFETY: as above; nothing uses the pipeline yet.
+        unsafe {
+            if let Err(error) = pipeline.prepare(&shared.context, &draws, info.pipeline_cache) {
+                shared.context.destroy(pipeline, &mut ());
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(pipeline)
 }
 
 /// The tessellation shaders of the caller, and their state.
