@@ -7,9 +7,9 @@ use ash::vk;
 use crate::lower::Backend;
 use crate::runtime::{
     ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureDesc, ConsumerScope,
-    Context, CounterBuffer, Destroy, Kernels, MemoryAllocator, MemoryLocation, Pipeline, QueryKind,
-    QueryPool, Recorded, Recorder, RuntimeError, SimpleAllocator, Stages, StagesError,
-    required_features,
+    Context, CounterBuffer, CreateInfoAdditions, Destroy, Kernels, MemoryAllocator, MemoryLocation,
+    Pipeline, Profile, QueryKind, QueryPool, Recorded, Recorder, RuntimeError, SimpleAllocator,
+    Stages, StagesError, required_features,
 };
 
 /// An allocator that a [`Device`] owns.
@@ -79,14 +79,48 @@ impl Device {
         physical_device: vk::PhysicalDevice,
         info: vk::DeviceCreateInfo<'_>,
     ) -> Result<Self, RuntimeError> {
-        let backends = &[Backend::Compute];
-        // SAFETY: the caller's contract; where the context is lost, nobody uses the device.
+        let (version, profile) = (instance_api_version, Profile::Full);
+        // SAFETY: the caller's contract.
+        unsafe { Self::create_as(entry, instance, version, physical_device, info, profile) }
+    }
+
+    /// Like [`create`](Self::create), and uses no more of the device than a profile has: to try on this device what captures
+    /// do on a lesser one.
+    ///
+    /// # Errors
+    /// The errors of [`create`](Self::create).
+    ///
+    /// # Safety
+    /// The requirements of [`create`](Self::create) apply.
+    pub unsafe fn create_as(
+        entry: &ash::Entry,
+        instance: &ash::Instance,
+        instance_api_version: u32,
+        physical_device: vk::PhysicalDevice,
+        info: vk::DeviceCreateInfo<'_>,
+        profile: Profile,
+    ) -> Result<Self, RuntimeError> {
+        // SAFETY: the caller's contract; where the device is destroyed, nobody uses it.
         unsafe {
             let version = instance_api_version;
-            let (device, context) =
-                Context::create_device(entry, instance, version, physical_device, info, backends)?;
-            let allocator = SimpleAllocator::new(instance, physical_device, &context);
-            match Self::new(context, allocator) {
+            let mut capabilities = Capabilities::query(entry, instance, version, physical_device)?;
+            capabilities.restrict_to(profile);
+            let required = required_features(&capabilities, &[Backend::Compute])?;
+            let mut additions = CreateInfoAdditions::default();
+            let device = instance
+                .create_device(physical_device, &required.add_to(info, &mut additions), None)
+                .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
+            let made =
+                Context::new(instance, &device, capabilities, required).and_then(|context| {
+                    let mut context = context;
+                    if profile == Profile::Bifrost {
+                        context.set_indirect_dispatch(false);
+                        context.set_indirect_draws(false);
+                    }
+                    let allocator = SimpleAllocator::new(instance, physical_device, &context);
+                    Self::new(context, allocator)
+                });
+            match made {
                 Ok(this) => Ok(Self { is_owned: true, ..this }),
                 Err(error) => {
                     device.destroy_device(None);
@@ -319,6 +353,11 @@ impl Device {
         let recorded = unsafe {
             capture.begin(desc)?;
             draw(&mut capture.recorder())?;
+            if capture.has_active_query() {
+                tracing::warn!(
+                    "a capture ends with an active query: it has no result until a later capture begins and ends it"
+                );
+            }
             capture.end(counters)?;
             capture.play(arenas.current().growing(&mut **allocator), cmd)?
         };

@@ -67,6 +67,7 @@ pub use device::parameters::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
     DrawTopology, IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
+pub use device::profile::Profile;
 pub use device::unavailable::Unavailable;
 pub use device::{descriptor_heaps, host_memory, tunings, workarounds};
 pub use memory::arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};

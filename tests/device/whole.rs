@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ash::vk;
-use vkxfb::runtime::RuntimeError;
+use vkxfb::runtime::{Profile, RuntimeError};
 use vkxfb::{
     Buffer, CaptureDesc, ConsumerScope, CounterBuffer, Device, Draw, MemoryLocation, Pipeline,
     PrimitiveTopology, Recorder, Stages,
@@ -32,8 +32,14 @@ struct Whole {
 }
 
 impl Whole {
-    /// Runs a test on a device.
-    fn test(test: impl FnOnce(&mut Self)) {
+    /// Runs a test with each profile.
+    fn test(test: impl Fn(&mut Self)) {
+        for profile in [Profile::Full, Profile::NoAddresses, Profile::Bifrost] {
+            Self::test_as(profile, &test);
+        }
+    }
+
+    fn test_as(profile: Profile, test: impl FnOnce(&mut Self)) {
         let instance = BareInstance::open();
         // SAFETY: the handles are of one live device, and the structures are valid; the device is idle when they are
         // destroyed.
@@ -44,7 +50,7 @@ impl Whole {
             let mut xfb = {
                 let _alone = alone();
                 let (version, gpu) = (vk::API_VERSION_1_3, instance.physical_device());
-                Device::create(&entry, &instance.raw, version, gpu, info).unwrap()
+                Device::create_as(&entry, &instance.raw, version, gpu, info, profile).unwrap()
             };
             let pipeline = xfb.pipeline(&Stages::new(&compile(CAPTURES, &[]))).unwrap();
             let size = u64::from(ROOM) * 4;

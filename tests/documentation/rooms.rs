@@ -34,7 +34,7 @@ const PACKAGES: [Package; 8] = [
         root: "crate::runtime::",
         rooms: &[
             "device::barrier device::identity device::tunings device::unavailable device::error device::parameters \
-             device::extensions device::table_limits device::capabilities device::checks device::workarounds device::features \
+             device::extensions device::table_limits device::capabilities device::profile device::checks device::workarounds device::features \
              device::choice device::descriptor_heaps device::context device::create_device device::debug_utils device::fold \
              device::host_memory",
             "memory::descriptors memory::destroy memory::buffers memory::arena memory::window_table memory::addresses \

@@ -89,6 +89,9 @@ pub enum LowerError {
     /// A tessellation evaluation shader is given without the tessellation control shader before it.
     #[error("a tessellation evaluation shader is given without a tessellation control shader")]
     NoControlShader,
+    /// A tessellation control shader is given without the tessellation evaluation shader after it.
+    #[error("a tessellation control shader is given without a tessellation evaluation shader")]
+    NoEvaluationShader,
     /// The compute backend cannot split a tessellation control shader at its barriers. Either a
     /// barrier is in a loop, in a selection, after a possible return, or in a function other than
     /// that of the entry point, which GLSL does not allow. Or the shader uses, after a barrier, a
@@ -138,8 +141,8 @@ pub enum LowerError {
     /// only vertex shaders, and the compute backend takes shaders of later stages only together
     /// with those before them.
     #[error(
-        "{stage:?} '{entry_point}' can be captured on the native backend only; the others take vertex shaders, and the \
-         compute backend later stages together with those before them"
+        "{stage:?} '{entry_point}' is given where a vertex shader is expected: the compute backend captures a later stage \
+         together with the vertex shader before it, and the vertex backend captures vertex shaders alone"
     )]
     NativeOnly {
         /// The stage of the shader.

@@ -17,6 +17,7 @@ pub(crate) mod fold;
 pub mod host_memory;
 pub(crate) mod identity;
 pub(crate) mod parameters;
+pub(crate) mod profile;
 pub(crate) mod table_limits;
 pub mod tunings;
 pub(crate) mod unavailable;

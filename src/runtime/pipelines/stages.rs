@@ -159,6 +159,11 @@ impl<'a> Stages<'a> {
     /// # Errors
     /// The errors of [`Pipeline::from_stages`].
     fn lower(&self, target: compute::Target) -> Result<Lowered, LowerError> {
+        match (&self.control, &self.evaluation) {
+            (None, Some(_)) => return Err(LowerError::NoControlShader),
+            (Some(_), None) => return Err(LowerError::NoEvaluationShader),
+            _ => {}
+        }
         let has_later = self.evaluation.is_some() || self.geometry.is_some();
         let mut options = compute::Options::new(self.vertex_input)
             .domain_origin(self.domain_origin)

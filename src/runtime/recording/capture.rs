@@ -179,6 +179,11 @@ impl Capture {
         self.flushed.is_some()
     }
 
+    /// Whether a query is active that the next capture would have to go on with.
+    pub(crate) fn has_active_query(&self) -> bool {
+        self.streams.all().iter().any(|collector| collector.has_active_query())
+    }
+
     /// Whether no draws and no ends of queries were collected since Begin, or since the last
     /// [`Recorder::flush`](crate::runtime::Recorder::flush).
     pub fn is_empty(&self) -> bool {

@@ -30,6 +30,11 @@ impl ActiveQuery {
 }
 
 impl Collector {
+    /// Whether a query of any kind is active for the stream.
+    pub(in crate::runtime::recording) fn has_active_query(&self) -> bool {
+        self.bound.queries.iter().any(ActiveQuery::is_active)
+    }
+
     /// Whether the query with this name is active for the stream.
     pub(super) fn has_active(&self, name: QueryName) -> bool {
         self.bound.queries.iter().any(|query| query.is_active() && query.name == name)
