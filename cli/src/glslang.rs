@@ -148,9 +148,10 @@ fn refused(file: &Path, bytes: &[u8], output: &Output) -> anyhow::Error {
             limits()
         );
     }
-    let mark = match bytes.starts_with("\u{feff}".as_bytes()) {
-        true => "\nThe file begins with a byte order mark, which glslang does not take",
-        false => "",
+    let mark = if bytes.starts_with("\u{feff}".as_bytes()) {
+        "\nThe file begins with a byte order mark, which glslang does not take"
+    } else {
+        ""
     };
     anyhow!("glslang does not compile {path}:\n{said}{mark}")
 }

@@ -316,11 +316,13 @@ impl Shown<'_> {
         for diff in diffs {
             panel.captured(diff);
         }
-        let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
-            true => "differences in red",
+        let note = if diffs.iter().any(|diff| diff.fault.is_some()) {
+            "differences in red"
+        } else if diffs.iter().any(|diff| !is_as_expected(diff)) {
             // If the device does not guarantee the order of vertices, a rotation is not a fault.
-            false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
-            false => "as expected",
+            "rotated, as it may be"
+        } else {
+            "as expected"
         };
         (Head::of(head, note, WIDTH), panel.finish())
     }
