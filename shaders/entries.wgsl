@@ -87,10 +87,9 @@ struct PlaceEntries {
 }
 
 struct EntryJob {
-    // The address of the `Batch` of the counting run (which counts the primitives that each entry emits), and the
-    // address to write the `Batch` of the storing run to.
-    counting: vec2<u32>,
-    storing: vec2<u32>,
+    // The addresses of the `Batch` that the count pass read, and of the `Batch` to write for the emit pass.
+    count_batch: vec2<u32>,
+    emit_batch: vec2<u32>,
     entries: vec2<u32>,
     // The number of vertices per primitive.
     vertices: u32,

@@ -102,10 +102,10 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     var next_draw = 0u;
     // The draws of geometry shaders are processed twice: the first time, only their items are added up, from which
     // the number of items in each entry follows.
-    var is_counting = assembles();
+    var is_summing = assembles();
     for (var first = 0u;; first += width) {
-        if assembles() && is_counting && first >= setup.input_count {
-            is_counting = false;
+        if assembles() && is_summing && first >= setup.input_count {
+            is_summing = false;
             workgroupBarrier();
             first = 0u;
         }
@@ -117,7 +117,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
         loop {
             let draw_count = counted_draws(first);
             // The last draw of all is followed by an end, which ends its runs as the first draw of the next ones would.
-            let has_end = first + width >= setup.input_count && !(assembles() && is_counting);
+            let has_end = first + width >= setup.input_count && !(assembles() && is_summing);
             if first_draw >= draw_count + select(0u, 1u, has_end) {
                 break;
             }
@@ -148,7 +148,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             if assembles() {
                 made = assembled_draw(made, placed.primitives);
                 // Only after the first time the number of all items is known.
-                if !is_counting {
+                if !is_summing {
                     made = divided_draw(made);
                 }
             } else {
@@ -164,13 +164,13 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var group = 0u;
             var workgroups = 0u;
             var entries = 0u;
-            if exists && !(assembles() && is_counting) {
+            if exists && !(assembles() && is_summing) {
                 group = load_group(setup.inputs, part.input);
                 let size = load_workgroup_size(group);
                 workgroups = workgroups_of(made, size);
                 entries = workgroups * size;
             }
-            if assembles() && is_counting {
+            if assembles() && is_summing {
                 entries = made.item_count * made.instance_count;
             }
             // The sum over the draws before this one in its run or, if this draw begins a run, the sum over the
@@ -181,7 +181,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var before_in_group = vec4<u32>();
             // This is a loop, because the code of sum_runs is long, and compilers inline every call.
             var which = select(STREAM_QUERY, GROUP, setup.has_queries == 0u);
-            for (which = select(which, NO_RUN, assembles() && is_counting); which <= NO_RUN; which++) {
+            for (which = select(which, NO_RUN, assembles() && is_summing); which <= NO_RUN; which++) {
                 var value = vec4<u32>(select(0u, 1u, is_kept), 0u, entries, 0u);
                 if which == STREAM_QUERY {
                     value = vec4<u32>(select(placed.needed, vec2<u32>(placed.written, 0u), captures()), placed.needed);
@@ -200,7 +200,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                     add_to_any_query(load_query(part.input - 1u, which), sum.before);
                 }
             }
-            if assembles() && is_counting {
+            if assembles() && is_summing {
                 if local == 0u {
                     all_items = add64(all_items, sum.last.zw);
                 }

@@ -25,10 +25,10 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
     var next_draw = 0u;
     var group = SerialGroup();
     // The draws of geometry shaders are processed twice: the first time, only their items are added up (see xfb_setup).
-    var is_counting = assembles();
+    var is_summing = assembles();
     for (var number = 0u;; number++) {
-        if assembles() && is_counting && number >= setup.input_count {
-            is_counting = false;
+        if assembles() && is_summing && number >= setup.input_count {
+            is_summing = false;
             number = 0u;
         }
         if number >= setup.input_count {
@@ -55,7 +55,7 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             var made = draw_of(input, arguments);
             if assembles() {
                 made = assembled_draw(made, placed.primitives);
-                if is_counting {
+                if is_summing {
                     all_items = add64(all_items, vec2<u32>(made.item_count * made.instance_count, 0u));
                     continue;
                 }
@@ -91,7 +91,7 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             }
             group.workgroups = add64(group.workgroups, vec2<u32>(workgroups, 0u));
         }
-        if assembles() && is_counting {
+        if assembles() && is_summing {
             continue;
         }
         if !assembles() {

@@ -201,7 +201,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("EntryJob"),
         expected!(EntryJob:
-            counting, storing, entries, vertices, reserved, stream_query, generated_query)
+            count_batch, emit_batch, entries, vertices, reserved, stream_query, generated_query)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
@@ -261,7 +261,7 @@ fn constants_have_one_value() {
         ("INVERTED", flags::INVERTED.into()),
         ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
         ("HAS_BATCH", flags::HAS_BATCH.into()),
-        ("COUNTING", flags::COUNTING.into()),
+        ("COUNT_PASS", flags::COUNT_PASS.into()),
         ("STREAM_SHIFT", flags::STREAM_SHIFT.into()),
         ("WITHOUT_EFFECTS", flags::WITHOUT_EFFECTS.into()),
         ("NARROW", WideAccesses::Narrow as u64),

@@ -23,17 +23,16 @@ pub enum Barrier {
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Orders the dispatch that counts what geometry or tessellation shaders emit after earlier captures and kernels,
-    /// and after reads of the data that it overwrites.
-    BeforeCounting,
-    /// From the dispatch that counts what geometry or tessellation shaders emit to the kernel that adds up the counts
-    /// of the entries (runs of input primitives).
+    /// Orders the count pass of geometry or tessellation shaders, which counts the primitives that they emit, after
+    /// earlier captures and kernels, and after reads of the data that it overwrites.
+    BeforeCountPass,
+    /// From the count pass to the kernel that adds up the counts of the entries (runs of input primitives).
     CountsToSums,
     /// From the kernel that adds up the primitives of the entries (runs of input primitives) to the kernel that
     /// computes where the records of each entry are written.
     SumsToPlace,
-    /// Orders the kernel that computes where the records of each entry (a run of input primitives) are written before
-    /// the captures.
+    /// From the kernel that computes where the records of each entry (a run of input primitives) are written to the
+    /// emit pass.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
@@ -87,7 +86,7 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
             }
-            Self::BeforeCounting => {
+            Self::BeforeCountPass => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), indirect_captures)
             }

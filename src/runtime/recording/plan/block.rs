@@ -119,7 +119,7 @@ pub(in crate::runtime::recording) enum Upload {
     EntrySums { counts: BlockId, last: BatchId },
     /// For each group, the job of the place kernel, which computes where the records of the group's entries are
     /// written.
-    EntryJobs { entries: BlockId, storing: BlockId },
+    EntryJobs { entries: BlockId, emit_batches: BlockId },
     /// The parameters of the place kernel.
     PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices whose tables of restarts are computed.

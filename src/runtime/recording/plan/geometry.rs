@@ -1,13 +1,14 @@
 //! Plans captures of geometry shaders, and of tessellation shaders, whose input primitives are patches. How many
-//! primitives these shaders emit is known only after they have run, so every dispatch runs twice: the first run counts,
-//! the second one stores. (Shaders that always emit the same number of primitives need only one run; see place.rs.)
+//! primitives these shaders emit is known only after they have run, so every pipeline is dispatched twice: the *count
+//! pass* counts the primitives, the *emit pass* stores their records. (Shaders that always emit the same number of
+//! primitives need no count pass; see place.rs.)
 //!
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
-//! barrier; captures that count
+//! barrier; count pass
 //! barrier; sums of each block of entries, one dispatch
 //! barrier; place, one workgroup, which writes counters and queries
-//! barrier; captures that store
+//! barrier; emit pass
 //! ```
 //!
 //! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
@@ -69,8 +70,8 @@ pub(in crate::runtime::recording) struct EntryGroup {
     /// The block in which the CPU listed the draws, and the number of draws. `None` if the setup kernel divides the
     /// draws into entries.
     listed: Option<(BlockId, usize)>,
-    /// The batch that the counting run reads.
-    pub(in crate::runtime::recording) counting: BatchId,
+    /// The batch that the count pass reads.
+    pub(in crate::runtime::recording) count_batch: BatchId,
     size: Size,
     /// The index of the group's first block of entries, and the number of its blocks of entries. `None` if only the GPU
     /// knows them.
@@ -79,13 +80,13 @@ pub(in crate::runtime::recording) struct EntryGroup {
 
 impl Planner<'_> {
     /// Whether the shaders of all draws always emit the same number of primitives per input primitive, so that no
-    /// counting run is needed.
+    /// count pass is needed.
     pub(super) fn emits_always(&self) -> bool {
         let mut draws = self.collected.draws.iter();
         draws.all(|draw| self.collected.properties_of(draw).emission().is_some())
     }
 
-    /// Plans the counting run, the kernels that compute where each entry's records are written, and the storing run.
+    /// Plans the count pass, the kernels that compute where each entry's records are written, and the emit pass.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`].
@@ -100,8 +101,8 @@ impl Planner<'_> {
         self.positions();
         let groups = self.plan.entry_groups.len();
         let sized = |size: usize| groups * size;
-        let storing = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
-        let jobs = Upload::EntryJobs { entries, storing };
+        let emit_batches = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
+        let jobs = Upload::EntryJobs { entries, emit_batches };
         let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
         let place = Upload::PlaceEntries { jobs, count: groups as u32 };
         let place = self.plan.upload(place, size_of::<PlaceEntries>());
@@ -127,7 +128,7 @@ impl Planner<'_> {
         self.plan.steps.push(kernel(Kernel::PlaceEntries { is_serial }, place, [1, 1]));
         if self.collected.has_targets() && groups > 0 {
             self.push_barrier(Barrier::PlaceToCapture, Touched::Captured);
-            self.push_captures(entries, Some(storing));
+            self.push_captures(entries, Some(emit_batches));
         }
         Ok(())
     }
@@ -145,22 +146,23 @@ impl Planner<'_> {
         self.plan.steps.push(Step::Barrier { which, when: When::Always, then });
     }
 
-    /// Adds the dispatches of all groups for one run. For the storing run, `storing` is the block of its batches; for
-    /// the counting run it is `None`.
-    fn push_captures(&mut self, entries: BlockId, storing: Option<BlockId>) {
+    /// Adds the dispatches of all groups for one pass. For the emit pass, `emit_batches` is the block of its batches; for
+    /// the count pass it is `None`.
+    fn push_captures(&mut self, entries: BlockId, emit_batches: Option<BlockId>) {
         for number in 0..self.plan.entry_groups.len() {
             let group = self.plan.entry_groups[number];
             let at = |block, size: usize| BatchId { block, number, size: size as u64 };
             let draws = Draws::Emitted {
                 listed: group.listed,
-                batch: storing.map_or(group.counting, |block| at(block, size_of::<Batch>())),
+                batch: emit_batches
+                    .map_or(group.count_batch, |block| at(block, size_of::<Batch>())),
                 entries: at(entries, size_of::<Entries>()),
-                is_counting: storing.is_none(),
+                is_count_pass: emit_batches.is_none(),
             };
-            // Under the descriptor plan, the counting run may write any scratch memory, so a barrier orders its
+            // Under the descriptor plan, the count pass may write any scratch memory, so a barrier orders its
             // dispatches.
-            if storing.is_none() && number > 0 && self.limits.by_descriptors {
-                self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
+            if emit_batches.is_none() && number > 0 && self.limits.by_descriptors {
+                self.push_barrier(Barrier::BeforeCountPass, Touched::Unknown);
             }
             let EntryGroup { key, state, size, .. } = group;
             self.plan.steps.push(Step::Capture(CaptureStep { key, state, draws, size }));
@@ -229,15 +231,15 @@ impl Planner<'_> {
         let size = count * size_of::<Batch>();
         let batches = self.plan.upload(Upload::Batches { first: block, count }, size);
         for (number, (range, key, blocks, workgroups)) in listed.into_iter().enumerate() {
-            let counting = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
+            let count_batch = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
             let listed = Some((BlockId(block.0 + number), range.len()));
             let first = self.plan.entry_blocks;
             self.plan.entry_blocks += blocks;
             let size = Size::Direct(fold(workgroups.into(), per_axis)?);
             let blocks = Some([first, blocks]);
-            self.add_group(draws[range.start], key, listed, counting, size, blocks);
+            self.add_group(draws[range.start], key, listed, count_batch, size, blocks);
         }
-        self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
+        self.push_barrier(Barrier::BeforeCountPass, Touched::Unknown);
         let counts = self.entry_counts();
         let size = self.plan.entry_groups.len() * size_of::<Entries>();
         Ok([counts, self.plan.upload(Upload::Entries { counts }, size)])
@@ -276,18 +278,18 @@ impl Planner<'_> {
             let group = self.plan.groups[number];
             let draws = &self.collected.draws[first..first + group.draws];
             first += group.draws;
-            let counting = BatchId { block: batches, number, size: BATCH_SIZE };
+            let count_batch = BatchId { block: batches, number, size: BATCH_SIZE };
             let size = u64::from(group.workgroup_size);
             let count: u64 = draws.iter().map(CollectedDraw::count).sum();
             let most =
                 entries_of((most_of(draws) + count * size).div_ceil(ENTRIES_PER_BLOCK.into()));
             let size = if self.limits.indirect_dispatch {
-                Size::Indirect(counting)
+                Size::Indirect(count_batch)
             } else {
                 Size::DirectUpTo(fold(most.div_ceil(size), self.limits.workgroups_per_axis)?)
             };
             let key = group.key(false, self.limits.shared_workgroups);
-            self.add_group(&draws[0], key, None, counting, size, None);
+            self.add_group(&draws[0], key, None, count_batch, size, None);
         }
         self.push_barrier(Barrier::SetupToCapture, Touched::Unknown);
         Ok([counts, entries])
@@ -299,7 +301,7 @@ impl Planner<'_> {
         draw: &CollectedDraw,
         key: Key,
         listed: Option<(BlockId, usize)>,
-        counting: BatchId,
+        count_batch: BatchId,
         size: Size,
         blocks: Option<[u32; 2]>,
     ) {
@@ -310,7 +312,7 @@ impl Planner<'_> {
             queries: Queries::of(&draw.input),
             vertices: geometry.output_vertices,
             listed,
-            counting,
+            count_batch,
             size,
             blocks,
         });

@@ -16,7 +16,7 @@
 //! | file | condition | steps |
 //! |---|---|---|
 //! | place.rs | geometry shaders that always emit the same number of primitives, and position and draws are known | as place.rs below |
-//! | geometry.rs | other draws of geometry shaders, and all draws of tessellation shaders | as setup.rs, unless the draws are known; barrier; counting run; barrier; sums kernel; barrier; place kernel, which writes counters and queries; if something is captured: barrier; storing run |
+//! | geometry.rs | other draws of geometry shaders, and all draws of tessellation shaders | as setup.rs, unless the draws are known; barrier; count pass; barrier; sums kernel; barrier; place kernel, which writes counters and queries; if something is captured: barrier; emit pass |
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
 //! | place.rs | position and draws are known | barrier; captures; with counters or queries: barrier; finish kernel, which writes them |
 //! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not under the descriptor plan | barrier; resume kernel, which writes counters and queries; barrier; captures |

@@ -88,14 +88,14 @@ pub(in crate::runtime::recording) enum Draws {
     /// batch that the resume kernel wrote says where they are captured.
     Resumed(BlockId, usize, BatchId),
     /// Draws of a geometry or tessellation shader. Either the CPU `listed` these draws, or they are in a batch that the
-    /// setup kernel wrote. For the storing run, the `batch` that the place kernel wrote says where they are captured.
+    /// setup kernel wrote. For the emit pass, the `batch` that the place kernel wrote says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether the shaders run only to count the primitives that they emit (counting run), before they run again to
-        /// store the records (storing run).
-        is_counting: bool,
+        /// Whether this is the count pass, which counts the primitives that the shaders emit, and not the emit pass,
+        /// in which they run again and their records are stored.
+        is_count_pass: bool,
     },
     /// The draws of a batch that the setup kernel wrote. That kernel also placed them.
     Batch(BatchId),

@@ -174,10 +174,10 @@ fn check(plan: &Plan) {
                 assert_eq!(plan.blocks[counts.0].size, block * u64::from(plan.entry_blocks));
                 vec![counts, last.block]
             }
-            Upload::EntryJobs { entries, storing } => {
+            Upload::EntryJobs { entries, emit_batches } => {
                 is_entries(entries);
-                is_scratch(storing, Scratch::Batches);
-                vec![entries, storing]
+                is_scratch(emit_batches, Scratch::Batches);
+                vec![entries, emit_batches]
             }
             Upload::PlaceEntries { jobs, .. } => {
                 assert!(matches!(upload(jobs), Upload::EntryJobs { .. }));
@@ -222,10 +222,10 @@ fn check(plan: &Plan) {
                 match draws {
                     Draws::Pushed(_) => {}
                     Draws::Listed(block, count) => is_listed(block, count),
-                    Draws::Emitted { listed, batch, entries, is_counting } => {
+                    Draws::Emitted { listed, batch, entries, is_count_pass } => {
                         listed.into_iter().for_each(|(block, count)| is_listed(block, count));
-                        // If the draws are listed, the CPU writes the batch of the counting run.
-                        if listed.is_some() && is_counting {
+                        // If the draws are listed, the CPU writes the batch of the count pass.
+                        if listed.is_some() && is_count_pass {
                             assert!(matches!(upload(batch.block), Upload::Batches { .. }))
                         } else {
                             is_batch(batch)
@@ -264,12 +264,12 @@ fn described(step: &Step) -> String {
                 Draws::Pushed(_) => "one pushed".to_owned(),
                 Draws::Listed(_, count) => format!("{count} listed"),
                 Draws::Resumed(_, count, _) => format!("{count} resumed"),
-                Draws::Emitted { listed, batch, is_counting, .. } => {
+                Draws::Emitted { listed, batch, is_count_pass, .. } => {
                     let draws = match listed {
                         Some((_, count)) => format!("{count} listed"),
                         None => format!("batch {}", batch.number),
                     };
-                    format!("{draws} {}", if *is_counting { "counted" } else { "emitted" })
+                    format!("{draws} {}", if *is_count_pass { "counted" } else { "emitted" })
                 }
                 Draws::Batch(batch) => format!("batch {}", batch.number),
                 Draws::Fused(..) => "one fused".to_owned(),
@@ -525,21 +525,21 @@ fn with_geometry(draws: &[CollectedDraw]) -> Collected {
 
 #[test]
 fn geometry_shaders_count_before_they_store() {
-    let counting = [
-        "barrier BeforeCounting Always Unknown",
+    let count_pass = [
+        "barrier BeforeCountPass Always Unknown",
         "capture 3 listed counted, workgroups 8: Listed, indexed, checked",
         "barrier CountsToSums Always Unknown",
         "EntrySums 1 x 1",
         "barrier SumsToPlace Always Unknown",
         "PlaceEntries 1 x 1",
     ];
-    let storing = [
+    let emit_pass = [
         "barrier PlaceToCapture Always Captured",
         "capture 3 listed emitted, workgroups 8: Listed, indexed, checked",
     ];
     let draws = [draw(LIST, 300), draw(STRIP, 130), draw(LIST, 2), indexed(draw(LIST, 600), false)];
     let collected = with_geometry(&draws);
-    let both = [&counting[..], &storing[..]].concat();
+    let both = [&count_pass[..], &emit_pass[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
     // Push constants may change from draw to draw.
     let mut changed = with_geometry(&draws);
@@ -550,7 +550,7 @@ fn geometry_shaders_count_before_they_store() {
     // Without a capture buffer no record is stored, but queries still count primitives.
     let mut unbound = with_geometry(&draws);
     unbound.targets = Default::default();
-    assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
+    assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), count_pass);
     // For a single draw the workgroups need no list of their draws, so the Vulkan pipeline is `General`.
     let one = plan(&ADDRESSES, &with_geometry(&draws[..1]), &NO_COUNTERS);
     assert_eq!(one[1], "capture 1 listed counted, workgroups 8: General, indexed, checked");

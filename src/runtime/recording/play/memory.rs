@@ -323,13 +323,13 @@ impl Player<'_> {
                 let last = split(self.places.address_in(last));
                 part.push_one(EntrySums { counts, blocks, last, reserved: [0; 2] })
             }
-            Upload::EntryJobs { entries, storing } => {
+            Upload::EntryJobs { entries, emit_batches } => {
                 let of = |block, number, size: usize| {
                     split(self.places.address_in(BatchId { block, number, size: size as u64 }))
                 };
                 part.push(entry_groups.iter().enumerate().map(|(number, group)| EntryJob {
-                    counting: split(self.places.address_in(group.counting)),
-                    storing: of(storing, number, size_of::<Batch>()),
+                    count_batch: split(self.places.address_in(group.count_batch)),
+                    emit_batch: of(emit_batches, number, size_of::<Batch>()),
                     entries: of(entries, number, size_of::<Entries>()),
                     vertices: group.vertices,
                     reserved: 0,

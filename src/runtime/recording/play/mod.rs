@@ -312,8 +312,8 @@ impl<'a> Player<'a> {
             Step::Capture(capture) => match capture.draws {
                 Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
                 Draws::Fused(..) => Some(User::FusedCaptures),
-                // The counting run accesses the same buffers as the kernels, so it uses their set.
-                Draws::Emitted { is_counting: true, .. } => None,
+                // The count pass accesses the same buffers as the kernels, so it uses their set.
+                Draws::Emitted { is_count_pass: true, .. } => None,
                 Draws::Resumed(..)
                 | Draws::Batch(_)
                 | Draws::Emitted { .. }

@@ -176,9 +176,9 @@ impl Player<'_> {
         let sysvals = self.sysvals_of(state, draws);
         // SAFETY: the caller's contract; the arguments of an indirect dispatch are in scratch memory.
         unsafe {
-            // The counting run writes scratch memory, like kernels, but no capture buffer.
+            // The count pass writes scratch memory, like kernels, but no capture buffer.
             let set = match draws {
-                Draws::Emitted { is_counting: true, .. } => self.places.kernel_set,
+                Draws::Emitted { is_count_pass: true, .. } => self.places.kernel_set,
                 _ => self.places.capture_set,
             };
             self.bind(playback, state, pipeline, raw, set, &sysvals);
@@ -211,13 +211,13 @@ impl Player<'_> {
         match draws {
             Draws::Pushed(draw) => sysvals.draw = self.resolved_draw(draw),
             Draws::Listed(block, count) => sysvals.set_listed(at(block), count as u32),
-            Draws::Emitted { listed, batch, entries, is_counting } => {
+            Draws::Emitted { listed, batch, entries, is_count_pass } => {
                 if let Some((block, count)) = listed.filter(|(_, count)| *count > 1) {
                     sysvals.set_listed(at(block), count as u32);
                 }
                 sysvals.set_batch(batch_at(batch));
                 let Collected { stream, has_effects, .. } = *self.collected;
-                sysvals.set_entries(batch_at(entries), stream, is_counting, has_effects);
+                sysvals.set_entries(batch_at(entries), stream, is_count_pass, has_effects);
             }
             Draws::Resumed(block, count, batch) => {
                 if count > 1 {
