@@ -17,9 +17,10 @@ struct EntrySums {
 const ENTRIES_PER_INVOCATION: u32 = 4u;
 const ENTRY_SUMS_WIDTH: u32 = 128u; // ENTRIES_PER_BLOCK / ENTRIES_PER_INVOCATION
 
-// The sums of invocations that follow each other. An invocation adds up those before it in its group one by one, and then
-// the sums of the groups before. Barriers and long code take drivers for processors long to compile, and this has few of
-// both. Its loops have at most 22 rounds for a block: far from the 65,535 after which llvmpipe ends loops (sums.wgsl).
+// The sums of invocations that follow each other. An invocation adds up those before it in its group one by one, and
+// then the sums of the groups before. Barriers and long code take drivers for processors long to compile, and this has
+// few of both. Its loops have at most 22 rounds for a block: far from the 65,535 after which llvmpipe ends loops
+// (sums.wgsl).
 const ENTRY_SUM_GROUP: u32 = 16u;
 const ENTRY_SUM_GROUPS: u32 = 8u; // ENTRY_SUMS_WIDTH / ENTRY_SUM_GROUP
 var<workgroup> entry_sums: array<vec2<u32>, ENTRY_SUMS_WIDTH>;
@@ -124,8 +125,8 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
     for (var number = 0u; number < parameters.z; number++) {
-        // What one more iteration loads (see previous) is the last job. Only a kernel of a single invocation may have no job:
-        // there the addresses that it would find depend on unknown_zero.
+        // What one more iteration loads (see previous) is the last job. Only a kernel of a single invocation may have
+        // no job: there the addresses that it would find depend on unknown_zero.
         let job = multiply_add(parameters.xy, min(number, previous(parameters.z)), ENTRY_JOB_SIZE);
         place_job(add_bytes(job, unknown_zero), local);
     }

@@ -1,17 +1,17 @@
-// The compute entry point for geometry shaders, and for tessellation shaders (patches.wgsl). The input primitives of each
-// draw are divided into entries: an entry is a sequence of consecutive primitives of one draw, which one invocation
-// processes. For each of these primitives the invocation runs the vertex shader once per vertex, and then the geometry
-// shader.
+// The compute entry point for geometry shaders, and for tessellation shaders (patches.wgsl). The input primitives of
+// each draw are divided into entries: an entry is a sequence of consecutive primitives of one draw, which one
+// invocation processes. For each of these primitives the invocation runs the vertex shader once per vertex, and then
+// the geometry shader.
 //
 // How many primitives a geometry shader emits is known only after it has run. The same pipeline is therefore dispatched
-// twice. The count pass counts the primitives that each entry emits, and stores no records. Then kernels compute where the
-// records of each entry begin, by a prefix sum over these counts (entries.wgsl). The emit pass runs the shaders again, and
-// stores the records. Besides its records, an entry takes only two dwords of memory.
+// twice. The count pass counts the primitives that each entry emits, and stores no records. Then kernels compute where
+// the records of each entry begin, by a prefix sum over these counts (entries.wgsl). The emit pass runs the shaders
+// again, and stores the records. Besides its records, an entry takes only two dwords of memory.
 //
-// The emit pass stores a vertex as soon as it is emitted, into the record of every primitive of the strip that the vertex
-// may be a part of. If the shader ends the strip too early for the last of these primitives, the next strip of the entry
-// overwrites that primitive's records. After the last complete primitive of the entry nothing is stored, because the
-// number of primitives is known from the count pass.
+// The emit pass stores a vertex as soon as it is emitted, into the record of every primitive of the strip that the
+// vertex may be a part of. If the shader ends the strip too early for the last of these primitives, the next strip of
+// the entry overwrites that primitive's records. After the last complete primitive of the entry nothing is stored,
+// because the number of primitives is known from the count pass.
 //
 // Neighbouring invocations store records that lie apart, which is slow. If all records of a workgroup fit into shared
 // memory, the workgroup therefore collects them there before it stores them (staged.wgsl).
@@ -123,8 +123,9 @@ fn emit_vertex() {
     }
 }
 
-// Whether the invocation has emitted fewer vertices to the captured stream than the shader declares. llvmpipe and others
-// ignore further ones, and count each stream by itself. (The specification says nothing of them; Direct3D ends the shader.)
+// Whether the invocation has emitted fewer vertices to the captured stream than the shader declares. llvmpipe and
+// others ignore further ones, and count each stream by itself. (The specification says nothing of them; Direct3D ends
+// the shader.)
 fn may_emit() -> bool {
     if most_emitted() == NONE {
         return true;
@@ -164,8 +165,8 @@ fn captured_stream() -> u32 {
 
 // Whether the side effects of the shaders (stores and atomic operations) happen in this invocation. They must happen
 // once, although the shaders run several times. So they are left out of count passes and, if several streams are
-// captured, out of the emit passes of all streams but one (WITHOUT_EFFECTS). If several invocations run the vertex and the
-// control shader for the same patch, only one of them has the side effects of these two shaders (see is_repeating).
+// captured, out of the emit passes of all streams but one (WITHOUT_EFFECTS). If several invocations run the vertex and
+// the control shader for the same patch, only one of them has the side effects of these two shaders (see is_repeating).
 fn has_effects() -> bool {
     return !is_count_pass && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }

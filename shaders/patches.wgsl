@@ -3,11 +3,11 @@
 //
 // A patch may be divided into many more primitives than one invocation should store. Each patch is therefore cut into
 // slices: a slice consists of consecutive primitives of the patch. Slices are the items of a draw, so that entries
-// (sequences of consecutive items) are counted and placed as for geometry shaders. An invocation runs the vertex shader and
-// the control shader once for all its slices of a patch.
+// (sequences of consecutive items) are counted and placed as for geometry shaders. An invocation runs the vertex shader
+// and the control shader once for all its slices of a patch.
 //
-// How many primitives a slice has follows from the patch's tessellation levels. So the count pass (geometry.wgsl) runs no
-// evaluation shader, unless a geometry shader follows it.
+// How many primitives a slice has follows from the patch's tessellation levels. So the count pass (geometry.wgsl) runs
+// no evaluation shader, unless a geometry shader follows it.
 
 // The patch for which the control shader ran last: its instance, and its number in the instance. The control shader's
 // output variables contain the control points and levels of this patch.

@@ -559,8 +559,8 @@ fn state_before(topology: u32, vertices: u32, before: State, entry: vec4<u32>, p
     return advance(topology, vertices, state, here);
 }
 
-// The first restart at or after a position, or NONE. `entry` is the table's element for the position's block, and `after`
-// the first restart after the blocks of the workgroup that summarised this block.
+// The first restart at or after a position, or NONE. `entry` is the table's element for the position's block, and
+// `after` the first restart after the blocks of the workgroup that summarised this block.
 fn restart_from(entry: vec4<u32>, after: u32, position: Position) -> u32 {
     let mask = entry.x & (0xffffffffu << min(position.number, 31u));
     if mask != 0u {
@@ -594,14 +594,14 @@ struct CountedRestarts {
 // Finds where a draw's indices are in its table of restarts, and what they amount to. The table of an indirect draw
 // covers all bound indices; the table of any other draw covers only the draw's indices. range_of in
 // src/runtime/recording/plan/restarts.rs implements the rule which indices a table covers.
-fn restarts_of(input: Input, arguments: Arguments) -> CountedRestarts {
-    let table = input.restart_table;
-    let vertices = vertices_per_primitive(input.flags);
-    let limit = min(input.count, arguments.index_limit);
+fn restarts_of(command: DrawCommand, arguments: Arguments) -> CountedRestarts {
+    let table = command.restart_table;
+    let vertices = vertices_per_primitive(command.flags);
+    let limit = min(command.count, arguments.index_limit);
     var restarts = DrawRestarts(0u, limit, NONE, 0u, table, vec2<u32>());
-    if input.kind == INDIRECT {
-        restarts.first = input.index_limit - arguments.index_limit;
-        restarts.limit = input.index_limit;
+    if command.kind == INDIRECT {
+        restarts.first = command.index_limit - arguments.index_limit;
+        restarts.limit = command.index_limit;
     }
     let start = position_behind(restarts.limit, restarts.first, 0u);
     let restart = restart_from(load_block(table, start.block), load1(workgroup_address(table, start.block), 3u), start);
@@ -614,12 +614,12 @@ fn restarts_of(input: Input, arguments: Arguments) -> CountedRestarts {
         let at = position_behind(restarts.limit, restarts.first, offset);
         let before = load2_aligned(workgroup_address(table, at.block), 0u);
         let entry = load_block(table, at.block);
-        state = state_before(input.topology, vertices, State(before.x, before.y), entry, at);
+        state = state_before(command.topology, vertices, State(before.x, before.y), entry, at);
         if is_end {
             break;
         }
         restarts.head = restart - restarts.first;
-        restarts.before = state.primitives - primitive_count(input.topology, vertices, restarts.head);
+        restarts.before = state.primitives - primitive_count(command.topology, vertices, restarts.head);
     }
     return CountedRestarts(restarts, state_in_draw(restarts, arguments.count, state));
 }

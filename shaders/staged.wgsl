@@ -51,8 +51,8 @@ fn is_beyond_caches() -> bool {
     return may_be_indexed() && is_single && uniformly(draw.item_count > CACHED_ITEMS);
 }
 
-// The number of items beyond which a draw with records of 32 bytes is taken to exceed the caches: 64 MiB of records, and
-// the items' vertex attributes and indices.
+// The number of items beyond which a draw with records of 32 bytes is taken to exceed the caches: 64 MiB of records,
+// and the items' vertex attributes and indices.
 const CACHED_ITEMS: u32 = 0x200000u;
 
 // The number (as store_record takes it) of the record at element `number` of the list, or NONE if the record is not

@@ -7,8 +7,8 @@
 // buffer, or index the array of buffers out of its bounds. If the invocations of a workgroup access memory together,
 // they must access the same buffer.
 
-// Loads the dword at `address` + 4 * `index`, see store1. If the index is not constant, an address that add_bytes computes
-// costs less.
+// Loads the dword at `address` + 4 * `index`, see store1. If the index is not constant, an address that add_bytes
+// computes costs less.
 fn load1(address: vec2<u32>, index: u32) -> u32 { return 0u; }
 fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
@@ -34,8 +34,8 @@ fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 fn load1_written(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_written(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
-// Loads and stores at `address` + 4 * `index`. `address` and 4 * `index` are both multiples of the size of the access: 8 or 16
-// bytes.
+// Loads and stores at `address` + 4 * `index`. `address` and 4 * `index` are both multiples of the size of the access:
+// 8 or 16 bytes.
 
 fn load2_aligned(address: vec2<u32>, index: u32) -> vec2<u32> { return vec2<u32>(); }
 fn load4_aligned(address: vec2<u32>, index: u32) -> vec4<u32> { return vec4<u32>(); }
@@ -86,8 +86,8 @@ fn may_be_indexed() -> bool { return true; }
 fn is_fused() -> bool { return false; }
 
 // Whether a dispatch is an unchecked capture: one draw of one instance without indices, in a dispatch that is not
-// folded into two axes (src/runtime/device/fold.rs). The CPU has checked that the buffers contain all vertex elements and
-// records of the draw, and that these are aligned.
+// folded into two axes (src/runtime/device/fold.rs). The CPU has checked that the buffers contain all vertex elements
+// and records of the draw, and that these are aligned.
 fn is_unchecked() -> bool { return false; }
 
 // How vectors are loaded: never by wide loads (NARROW), by wide loads where a test at run time finds the address
@@ -154,8 +154,8 @@ fn geometry_invocations() -> u32 { return 1u; }
 // The number of primitives that each invocation of the geometry shader emits, or 0 if the number may vary.
 fn always_emitted() -> u32 { return 0u; }
 
-// The number of vertices to the captured stream after which an invocation of the geometry shader emits no more, or 0xffffffff if it
-// never emits more.
+// The number of vertices to the captured stream after which an invocation of the geometry shader emits no more, or
+// 0xffffffff if it never emits more.
 fn most_emitted() -> u32 { return 0xffffffffu; }
 
 // Copies the outputs of the vertex shader to the inputs that the control shader or the geometry shader has for

@@ -1,4 +1,4 @@
-// Sums over runs of consecutive values, one value for each draw, input (recorded draw command) or entry (of a geometry
+// Sums over runs of consecutive values, one value for each draw, draw command or entry (of a geometry
 // shader's draw). They are computed by a scan over blocks of values, one value per invocation of the workgroup.
 
 // The result of sum_runs. Each member consists of two 64-bit integers.
@@ -13,8 +13,8 @@ struct Sum {
 // The sums of the invocations. Each step of the scan reads one half of this array and writes the other half. Together
 // with `has_start` the array takes 10 KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// For each sum in `sums`: whether a run, or the block, starts within the values that it adds up, as 0 or 1. The type is not
-// bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
+// For each sum in `sums`: whether a run, or the block, starts within the values that it adds up, as 0 or 1. The type is
+// not bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
 // The state of a scan in one invocation. `sum` adds up the invocation's own value and the values before it that were

@@ -192,8 +192,8 @@ fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }
 
-// The number of columns or rows of quads within the strips of triangles along the outer edges. `inner` is the edge of the
-// first or second inner level.
+// The number of columns or rows of quads within the strips of triangles along the outer edges. `inner` is the edge of
+// the first or second inner level.
 fn segments_within(inner: Edge) -> u32 {
     return inner.segments - 2u * divided.inset;
 }
@@ -304,8 +304,8 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
 // corner where coordinate k + 2 (modulo 3) is 1. Ring 0 consists of the outer edges. Each further ring is a triangle
 // within the ring before it; the innermost ring may be a point.
 
-// Each function has one call for all cases where it can: compilers copy what is called to each call, and its divisions are
-// long on processors.
+// Each function has one call for all cases where it can: compilers copy what is called to each call, and its divisions
+// are long on processors.
 
 fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
     let across = divided.inner[0].segments;

@@ -163,7 +163,7 @@ pub mod flags {
     pub const RESTART: u32 = 8;
     /// The last vertex of a primitive is its provoking vertex.
     pub const LAST_VERTEX: u32 = 16;
-    /// For an [`Input`](super::setup::Input) (a recorded draw command) with a predicate: the draws are discarded if the
+    /// For a [`DrawCommand`](super::setup::DrawCommand) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
     /// An attribute of the draw has elements that begin 4 GiB or more after the first one

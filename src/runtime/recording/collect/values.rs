@@ -16,7 +16,7 @@ use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 use vkxfb_rewriter::counts::BoundBuffer;
 use vkxfb_rewriter::lower::LoweredGeometry;
 use vkxfb_rewriter::lower::compute::WorkgroupSizes;
-use vkxfb_rewriter::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
+use vkxfb_rewriter::sysval::setup::{DrawCommand, MAX_DRAWS, Operation, kind};
 use vkxfb_rewriter::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags};
 use vkxfb_rewriter::topology::{PrimitiveTopology, Shape};
 
@@ -124,7 +124,7 @@ pub(in crate::runtime::recording) enum Position {
 pub(in crate::runtime::recording) struct CollectedDraw {
     pub(in crate::runtime::recording) topology: PrimitiveTopology,
     /// The draw as the setup kernel reads it, except for the group and the table of restarts, which the plan sets.
-    pub(in crate::runtime::recording) input: Input,
+    pub(in crate::runtime::recording) command: DrawCommand,
     /// The index of its [`State`] in [`Collected::states`].
     pub(in crate::runtime::recording) state: usize,
     /// The largest number of invocations that the draw may need, for any position of its first record in the capture
@@ -549,15 +549,15 @@ impl CollectedDraw {
     /// Whether the CPU knows how many primitives the draw generates: it is direct, has no predicate, and primitive
     /// restart is disabled.
     pub(in crate::runtime::recording) fn is_known(&self) -> bool {
-        self.input.kind == kind::DIRECT
+        self.command.kind == kind::DIRECT
             && !self.is_restarted()
-            && self.input.predicate == Address::default()
+            && self.command.predicate == Address::default()
     }
 
     /// The number of input primitives per instance of a direct draw without primitive restart. For a patch list it is
     /// the number of slices of all patches.
     pub(in crate::runtime::recording) const fn primitives(&self) -> u64 {
-        let Input { count, flags: bits, .. } = self.input;
+        let DrawCommand { count, flags: bits, .. } = self.command;
         match (self.topology, bits >> flags::VERTICES_PER_PRIMITIVE_SHIFT) {
             (PrimitiveTopology::PatchList, 0) => 0,
             (PrimitiveTopology::PatchList, points) => {
@@ -569,7 +569,7 @@ impl CollectedDraw {
 
     /// The largest number of draws of the command. It is more than 1 only for indirect commands.
     pub(in crate::runtime::recording) fn count(&self) -> u64 {
-        self.input.draw_count.clamp(1, MAX_DRAWS).into()
+        self.command.draw_count.clamp(1, MAX_DRAWS).into()
     }
 
     /// Checks that a draw of geometry or tessellation shaders has as few primitives, and is as few draws, as the CPU or
@@ -582,10 +582,10 @@ impl CollectedDraw {
         if draws > MAX_ASSEMBLED_DRAWS {
             return Err(RuntimeError::TooManyDraws { draws, max: MAX_ASSEMBLED_DRAWS });
         }
-        let primitives = self.primitives().saturating_mul(self.input.instance_count.into());
+        let primitives = self.primitives().saturating_mul(self.command.instance_count.into());
         if self.is_known() && primitives >= MAX_PRIMITIVES {
             // Patches are counted, not their slices.
-            let bits = flags::slice_bits(self.input.flags);
+            let bits = flags::slice_bits(self.command.flags);
             let is_patches = self.topology == PrimitiveTopology::PatchList;
             return Err(RuntimeError::TooManyPrimitives {
                 what: if is_patches { "patches" } else { "primitives before a geometry shader" },
@@ -597,16 +597,16 @@ impl CollectedDraw {
     }
 
     pub(in crate::runtime::recording) const fn is_restarted(&self) -> bool {
-        self.input.flags & flags::RESTART != 0
+        self.command.flags & flags::RESTART != 0
     }
 
     pub(in crate::runtime::recording) const fn is_indexed(&self) -> bool {
-        self.input.flags & flags::INDEX_SIZE != 0
+        self.command.flags & flags::INDEX_SIZE != 0
     }
 
     /// Whether elements of an attribute may begin 4 GiB or more after the first element.
     pub(in crate::runtime::recording) const fn reaches_far(&self) -> bool {
-        self.input.flags & flags::FAR_ATTRIBUTES != 0
+        self.command.flags & flags::FAR_ATTRIBUTES != 0
     }
 
     /// The key of a Vulkan pipeline that can capture the draw together with any other draws.

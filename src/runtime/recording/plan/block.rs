@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use vkxfb_rewriter::sysval::Address;
-use vkxfb_rewriter::sysval::setup::Input;
+use vkxfb_rewriter::sysval::setup::DrawCommand;
 
 /// The index of a [`MemoryBlock`] in [`Plan::blocks`](crate::runtime::recording::plan::Plan::blocks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,12 +93,12 @@ pub(in crate::runtime::recording) enum Upload {
         queries: Queries,
     },
     /// The draws as they were collected, with their groups and tables of restarts, for the setup kernel.
-    Inputs,
+    DrawCommands,
     /// The workgroup size of each group of draws.
     WorkgroupSizes,
     /// The parameters of the setup kernel.
     Setup {
-        inputs: BlockId,
+        commands: BlockId,
         draws: BlockId,
         groups: BlockId,
         batches: BlockId,
@@ -147,8 +147,8 @@ pub(in crate::runtime::recording) struct Queries {
 }
 
 impl Queries {
-    pub(super) const fn of(input: &Input) -> Self {
-        Self { stream: input.stream_query, generated: input.generated_query }
+    pub(super) const fn of(command: &DrawCommand) -> Self {
+        Self { stream: command.stream_query, generated: command.generated_query }
     }
 
     pub(super) fn is_none(&self) -> bool {

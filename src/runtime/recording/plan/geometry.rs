@@ -196,7 +196,7 @@ impl Planner<'_> {
             // attribute's first element (`reaches_far`).
             let joins = |draw: &&&CollectedDraw| {
                 self.collected.share_dispatch(head.state, draw.state)
-                    && Queries::of(&head.input) == Queries::of(&draw.input)
+                    && Queries::of(&head.command) == Queries::of(&draw.command)
                     && !head.reaches_far()
                     && !draw.reaches_far()
             };
@@ -309,7 +309,7 @@ impl Planner<'_> {
         self.plan.entry_groups.push(EntryGroup {
             state: draw.state,
             key,
-            queries: Queries::of(&draw.input),
+            queries: Queries::of(&draw.command),
             vertices: geometry.output_vertices,
             listed,
             count_batch,
@@ -326,13 +326,13 @@ const fn entries_of(blocks: u64) -> u64 {
 /// The largest number of items (input primitives or slices) of a draw, in all its instances. `u64::MAX` if only the GPU
 /// knows it.
 fn most_items(draw: &CollectedDraw) -> u64 {
-    let input = &draw.input;
-    let items = match (input.kind, draw.is_restarted()) {
+    let command = &draw.command;
+    let items = match (command.kind, draw.is_restarted()) {
         (kind::DIRECT, false) => draw.primitives(),
-        (kind::DIRECT, true) => u64::from(input.count) << flags::slice_bits(input.flags),
+        (kind::DIRECT, true) => u64::from(command.count) << flags::slice_bits(command.flags),
         _ => return u64::MAX,
     };
-    items.saturating_mul(input.instance_count.into())
+    items.saturating_mul(command.instance_count.into())
 }
 
 /// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of
@@ -344,6 +344,6 @@ fn assembled_draw(draw: &CollectedDraw) -> DrawSysvals {
         item_count,
         output_end: u32::MAX,
         reciprocal: reciprocal(item_count.max(1)),
-        ..unclamped_draw(&draw.input)
+        ..unclamped_draw(&draw.command)
     }
 }

@@ -25,7 +25,9 @@ use crate::runtime::recording::plan::{
 };
 use vkxfb_rewriter::counts::BoundBuffer;
 use vkxfb_rewriter::lower::kernel::{self, Kernel, SetupDraws};
-use vkxfb_rewriter::sysval::setup::{BATCH_SIZE, Input, RESTART_BLOCK, RestartedDraw, Setup, kind};
+use vkxfb_rewriter::sysval::setup::{
+    BATCH_SIZE, DrawCommand, RESTART_BLOCK, RestartedDraw, Setup, kind,
+};
 use vkxfb_rewriter::sysval::{Address, DrawSysvals};
 use vkxfb_rewriter::topology::XfbTopology;
 
@@ -63,7 +65,7 @@ impl Group {
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
-            && self.queries.is_none_or(|queries| queries == Queries::of(&draw.input))
+            && self.queries.is_none_or(|queries| queries == Queries::of(&draw.command))
     }
 
     /// Whether the draws need no dispatch, because they write nothing.
@@ -210,26 +212,27 @@ impl Planner<'_> {
         has_restarts: bool,
         assembly: Option<Assembly>,
     ) -> BlockId {
-        let Collected { draws: inputs, .. } = self.collected;
+        let Collected { draws: commands, .. } = self.collected;
         // The primitives that geometry shaders emit are counted later, by the place kernel.
         let has_queries =
-            assembly.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
+            assembly.is_none() && commands.iter().any(|draw| !Queries::of(&draw.command).is_none());
         let draw_stride =
             if has_restarts { size_of::<RestartedDraw>() } else { size_of::<DrawSysvals>() };
         let most = match assembly {
-            Some(_) => inputs.iter().map(CollectedDraw::count).sum(),
+            Some(_) => commands.iter().map(CollectedDraw::count).sum(),
             None => self.most_placed_draws(),
         };
         let placed = most * draw_stride as u64;
         let plan = &mut *self.plan;
         let draws = plan.scratch(Scratch::PlacedDraws, placed);
         // One without draws, too: a driver may execute the loads of a loop that has no round.
-        let inputs = plan.upload(Upload::Inputs, inputs.len().max(1) * size_of::<Input>());
+        let commands =
+            plan.upload(Upload::DrawCommands, commands.len().max(1) * size_of::<DrawCommand>());
         let groups = plan.groups.len().max(1) * size_of::<u32>();
         let groups = plan.upload(Upload::WorkgroupSizes, groups);
         let draw_stride = draw_stride as u32;
         let setup =
-            Upload::Setup { inputs, draws, groups, batches, draw_stride, has_queries, assembly };
+            Upload::Setup { commands, draws, groups, batches, draw_stride, has_queries, assembly };
         plan.upload(setup, size_of::<Setup>())
     }
 
@@ -242,7 +245,7 @@ impl Planner<'_> {
         for draw in &self.collected.draws {
             let properties = self.collected.properties_of(draw);
             let size = properties.workgroup_size(&draw.any_key());
-            let queries = properties.geometry.map(|_| Queries::of(&draw.input));
+            let queries = properties.geometry.map(|_| Queries::of(&draw.command));
             let is_indirect = !draw.is_known() && self.limits.indirect_dispatch;
             let most = draw.most_workgroups(size);
             let last = groups.last_mut().filter(|last| {
@@ -294,8 +297,8 @@ impl Planner<'_> {
         };
         let [draw] = draws[..] else { return None };
         let state = self.collected.states.get(draw.state).copied().unwrap_or_default();
-        let Input { kind, count, instance_count, predicate, .. } = draw.input;
-        let unclamped = unclamped_draw(&draw.input);
+        let DrawCommand { kind, count, instance_count, predicate, .. } = draw.command;
+        let unclamped = unclamped_draw(&draw.command);
         let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
         // Under the descriptor plan the capture may access all scratch memory, to which the setup kernel writes at the
         // same time.

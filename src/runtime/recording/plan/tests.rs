@@ -12,7 +12,7 @@ use vkxfb_rewriter::lower::kernel;
 use vkxfb_rewriter::lower::{GeometryInput, LoweredGeometry};
 use vkxfb_rewriter::sysval::draw_flags;
 use vkxfb_rewriter::sysval::entries::{ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE};
-use vkxfb_rewriter::sysval::setup::{Input, kind, operation};
+use vkxfb_rewriter::sysval::setup::{DrawCommand, kind, operation};
 use vkxfb_rewriter::tessellator::{Domain, Spacing, Tessellator};
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -52,34 +52,34 @@ fn captured(draws: &[CollectedDraw]) -> Collected {
     collected.states = vec![State { properties, ..State::default() }];
     collected.draws = draws.to_vec();
     for draw in &mut collected.draws {
-        draw.invocations = most_invocations(draw.topology, &draw.input, [buffer].into_iter());
+        draw.invocations = most_invocations(draw.topology, &draw.command, [buffer].into_iter());
     }
     collected
 }
 
 fn draw(topology: PrimitiveTopology, count: u32) -> CollectedDraw {
-    let input = Input {
+    let command = DrawCommand {
         topology: topology.xfb_topology() as u32,
         flags: draw_flags(topology, 0, ProvokingVertex::First),
         count,
         instance_count: 1,
-        ..Input::default()
+        ..DrawCommand::default()
     };
-    CollectedDraw { topology, input, state: 0, invocations: 0 }
+    CollectedDraw { topology, command, state: 0, invocations: 0 }
 }
 
 /// Makes a draw indexed, with 32-bit indices that are all within the bound range.
 fn indexed(mut draw: CollectedDraw, restart: bool) -> CollectedDraw {
-    let input = &mut draw.input;
-    input.flags |= 4 | if restart { vkxfb_rewriter::sysval::flags::RESTART } else { 0 };
-    (input.index_address, input.index_limit) = ([0, 3], 1 << 18);
+    let command = &mut draw.command;
+    command.flags |= 4 | if restart { vkxfb_rewriter::sysval::flags::RESTART } else { 0 };
+    (command.index_address, command.index_limit) = ([0, 3], 1 << 18);
     draw
 }
 
 fn indirect(mut draw: CollectedDraw, draw_count: u32) -> CollectedDraw {
-    let input = &mut draw.input;
-    (input.kind, input.arguments, input.draw_count) = (kind::INDIRECT, [0, 4], draw_count);
-    (input.count, input.instance_count) = (u32::MAX, u32::MAX);
+    let command = &mut draw.command;
+    (command.kind, command.arguments, command.draw_count) = (kind::INDIRECT, [0, 4], draw_count);
+    (command.count, command.instance_count) = (u32::MAX, u32::MAX);
     draw
 }
 
@@ -136,10 +136,10 @@ fn check(plan: &Plan) {
                 is_scratch(batches, Scratch::Batches);
                 vec![known, batches]
             }
-            Upload::Setup { inputs, draws, groups, batches, assembly, .. } => {
+            Upload::Setup { commands, draws, groups, batches, assembly, .. } => {
                 assert_eq!(
-                    [upload(inputs), upload(groups)],
-                    [&Upload::Inputs, &Upload::WorkgroupSizes]
+                    [upload(commands), upload(groups)],
+                    [&Upload::DrawCommands, &Upload::WorkgroupSizes]
                 );
                 is_scratch(draws, Scratch::PlacedDraws);
                 is_scratch(batches, Scratch::Batches);
@@ -147,7 +147,7 @@ fn check(plan: &Plan) {
                 tables.into_iter().for_each(|tables| {
                     assert!(matches!(upload(tables), Upload::EntryTables { .. }));
                 });
-                [inputs, draws, groups, batches].into_iter().chain(tables).collect()
+                [commands, draws, groups, batches].into_iter().chain(tables).collect()
             }
             Upload::EntryTables { counts, entries } => {
                 is_scratch(counts, Scratch::EntryCounts);
@@ -186,7 +186,7 @@ fn check(plan: &Plan) {
             Upload::Listed { .. }
             | Upload::Operations(_)
             | Upload::Fused { .. }
-            | Upload::Inputs
+            | Upload::DrawCommands
             | Upload::WorkgroupSizes
             | Upload::RestartRanges => vec![],
         };
@@ -557,7 +557,7 @@ fn geometry_shaders_count_before_they_store() {
     assert_eq!(one[7], "capture 1 listed emitted, workgroups 8: General, indexed, checked");
     // Draws that add to different queries have separate dispatches.
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
-    queried.draws[1].input.generated_query = [32, 0];
+    queried.draws[1].command.generated_query = [32, 0];
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
 
@@ -566,7 +566,7 @@ fn geometry_shaders_count_before_they_store() {
 #[test]
 fn patches_are_counted_before_they_are_stored() {
     let mut patches = draw(PrimitiveTopology::PatchList, 300);
-    patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First);
+    patches.command.flags = draw_flags(patches.topology, 3, ProvokingVertex::First);
     let mut collected = with_geometry(&[patches]);
     let geometry = collected.states[0].properties.geometry.as_mut().unwrap();
     geometry.tessellation = Some(LoweredTessellation {
@@ -637,7 +637,7 @@ fn large_draws_have_long_entries() {
     );
     // Each patch has sixteen slices.
     let mut patches = draw(PrimitiveTopology::PatchList, 3 << 28);
-    patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First)
+    patches.command.flags = draw_flags(patches.topology, 3, ProvokingVertex::First)
         | 4 << vkxfb_rewriter::sysval::flags::SLICE_SHIFT;
     let refused = patches.check_assembled().unwrap_err().to_string();
     assert_eq!(
@@ -706,7 +706,7 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
 fn ends_of_queries_come_last() {
     let mut collected = captured(&[draw(LIST, 3); 2]);
     for draw in &mut collected.draws {
-        draw.input.stream_query = [32, 0];
+        draw.command.stream_query = [32, 0];
     }
     let end = Operation { address: [32, 0], kind: operation::END, ..Operation::default() };
     collected.ends = vec![end];

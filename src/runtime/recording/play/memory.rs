@@ -22,7 +22,8 @@ use vkxfb_rewriter::sysval::entries::{
     PlaceEntries,
 };
 use vkxfb_rewriter::sysval::setup::{
-    Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup, operation,
+    DrawCommand, Finish, Fused, Operation, Progress, Reduction, RestartRange, Resume, Setup,
+    operation,
 };
 use vkxfb_rewriter::sysval::{Address, AttributeDescriptor, Batch, Sysvals, join, split};
 
@@ -188,8 +189,8 @@ impl Player<'_> {
         }
         addresses.extend(collected.bound_targets().map(|target| target.address));
         for draw in &collected.draws {
-            let mut input = draw.input;
-            addresses.extend(input.buffers_mut().map(|address| *address));
+            let mut command = draw.command;
+            addresses.extend(command.buffers_mut().map(|address| *address));
         }
         // The operation that ends a query has two addresses: `address`, and another one in `values`. Both are in the
         // buffer of the query's pool. One descriptor covers this whole buffer, so it is enough to add `address` here.
@@ -278,11 +279,11 @@ impl Player<'_> {
                     progress: self.progress(),
                 })
             }
-            Upload::Inputs => self.write_inputs(part),
+            Upload::DrawCommands => self.write_commands(part),
             Upload::WorkgroupSizes if groups.is_empty() => part.push_one(0_u32),
             Upload::WorkgroupSizes => part.push(groups.iter().map(|group| group.workgroup_size)),
             Upload::Setup {
-                inputs,
+                commands,
                 draws,
                 groups,
                 batches,
@@ -290,12 +291,12 @@ impl Player<'_> {
                 has_queries,
                 assembly,
             } => part.push_one(Setup {
-                inputs: at(inputs),
+                commands: at(commands),
                 draws: at(draws),
                 groups: at(groups),
                 batches: at(batches),
                 draw_stride,
-                input_count: self.collected.draws.len() as u32,
+                command_count: self.collected.draws.len() as u32,
                 reserved: 0,
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
@@ -420,8 +421,8 @@ impl Player<'_> {
         })
     }
 
-    /// Writes the inputs of the setup kernel, one for each collected draw.
-    fn write_inputs(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
+    /// Writes the commands of the setup kernel, one for each collected draw.
+    fn write_commands(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
         let Plan { groups, entry_groups, restarts, .. } = &*self.plan;
         // The primitives that geometry shaders emit are counted later, by the place kernel.
         let is_counted = entry_groups.is_empty();
@@ -429,7 +430,7 @@ impl Player<'_> {
         let (mut group, mut left) = (0, 0);
         let mut restarted = 0;
         if self.collected.draws.is_empty() {
-            return part.push_one(Input::default());
+            return part.push_one(DrawCommand::default());
         }
         part.push(self.collected.draws.iter().map(|draw| {
             if left == 0
@@ -438,22 +439,22 @@ impl Player<'_> {
                 (group, left) = (number, next.draws);
             }
             left -= 1;
-            let mut input = Input { group, ..draw.input };
+            let mut command = DrawCommand { group, ..draw.command };
             if !is_counted {
-                (input.stream_query, input.generated_query) = Default::default();
+                (command.stream_query, command.generated_query) = Default::default();
             }
-            for address in input.buffers_mut() {
+            for address in command.buffers_mut() {
                 *address = self.resolve(*address);
             }
             // A draw without indices may share a Vulkan pipeline with indexed draws. That pipeline may load from the
             // index address of every draw, so this address must be readable.
-            input.index_address = self.readable(draw.input.index_address, input.index_limit);
+            command.index_address = self.readable(draw.command.index_address, command.index_limit);
             if draw.is_restarted() {
                 let table = restarts.table_of(restarted);
-                input.restart_table = table.map_or([0; 2], |t| split(self.places.address_of(t)));
+                command.restart_table = table.map_or([0; 2], |t| split(self.places.address_of(t)));
                 restarted += 1;
             }
-            input
+            command
         }))
     }
 

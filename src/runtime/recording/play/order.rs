@@ -151,8 +151,8 @@ impl Player<'_> {
         }
         self.counters.iter().for_each(|counter| accesses.write(*counter, COUNTER));
         for draw in &collected.draws {
-            accesses.write(draw.input.stream_query, VALUES);
-            accesses.write(draw.input.generated_query, VALUES);
+            accesses.write(draw.command.stream_query, VALUES);
+            accesses.write(draw.command.generated_query, VALUES);
         }
     }
 
