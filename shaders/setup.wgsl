@@ -135,11 +135,11 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                 let command = draw_of_command(recorded, part.index);
                 var arguments = arguments_of(command);
                 arguments.count = select(0u, arguments.count, part.index < existing_draws(recorded));
-                var segments = State(0u, arguments.count);
+                var segments = Prefix(0u, arguments.count);
                 if may_restart() && (command.flags & RESTART) != 0u {
                     let found = restarts_of(command, arguments);
                     restarts = found.draw;
-                    segments = found.state;
+                    segments = found.prefix;
                 }
                 placed = needed_by_command(command, arguments, segments);
                 made = draw_of(command, arguments);
@@ -278,7 +278,7 @@ fn load_workgroup_size(group: u32) -> u32 {
 
 // The primitives needed for a draw: those of all its instances, whether they fit or not. `segments` is what the
 // vertices or indices of one instance amount to. The draw is placed later.
-fn needed_by_command(command: DrawCommand, arguments: Arguments, segments: State) -> DrawPlacement {
+fn needed_by_command(command: DrawCommand, arguments: Arguments, segments: Prefix) -> DrawPlacement {
     let open = primitive_count(command.topology, vertices_per_primitive(command.flags), segments.open);
     var primitives = segments.primitives + open;
     if assembles() && (command.flags & RESTART) == 0u {

@@ -45,11 +45,11 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             var arguments = arguments_of(command);
             arguments.count = select(0u, arguments.count, index < existing);
             var restarts = DrawRestarts();
-            var segments = State(0u, arguments.count);
+            var segments = Prefix(0u, arguments.count);
             if may_restart() && (command.flags & RESTART) != 0u {
                 let found = restarts_of(command, arguments);
                 restarts = found.draw;
-                segments = found.state;
+                segments = found.prefix;
             }
             var placed = needed_by_command(command, arguments, segments);
             var made = draw_of(command, arguments);
