@@ -110,7 +110,7 @@ fn later_command(low: u32, number: u32, step: u32) -> u32 {
 // room. Draws of geometry shaders are never skipped, because it is not known yet how many primitives they emit.
 fn next_block(first: u32, first_draw: u32, part: Part, fits: bool, local: u32) -> u32 {
     let width = kernel_width();
-    if !has_several() || setup.has_queries != 0u || assembles() {
+    if !has_several() || setup.has_queries != 0u || makes_entries() {
         return first_draw + width;
     }
     if local == width - 1u {

@@ -102,9 +102,9 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     var next_draw = 0u;
     // The draws of geometry shaders are processed in two rounds. The first round only adds up their items, because the
     // number of items per entry depends on the items of all draws.
-    var is_summing = assembles();
+    var is_summing = makes_entries();
     for (var first = 0u;; first += width) {
-        if assembles() && is_summing && first >= setup.command_count {
+        if makes_entries() && is_summing && first >= setup.command_count {
             is_summing = false;
             workgroupBarrier();
             first = 0u;
@@ -118,7 +118,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             let draw_count = counted_draws(first);
             // Behind the last draw of all, one invocation stands for an end: it ends the last runs, as the first draw
             // of further runs would.
-            let has_end = first + width >= setup.command_count && !(assembles() && is_summing);
+            let has_end = first + width >= setup.command_count && !(makes_entries() && is_summing);
             if first_draw >= draw_count + select(0u, 1u, has_end) {
                 break;
             }
@@ -146,11 +146,11 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             }
             // If the stream is not captured, nothing is stored and nothing overflows. So the draws are not placed, and
             // all their primitives count as written.
-            if assembles() {
-                made = assembled_draw(made, placed.primitives);
+            if makes_entries() {
+                made = draw_of_items(made, placed.primitives);
                 // The number of all items is known only after the first round.
                 if !is_summing {
-                    made = divided_draw(made);
+                    made = draw_of_entries(made);
                 }
             } else {
                 if captures() {
@@ -165,13 +165,13 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var group = 0u;
             var workgroups = 0u;
             var entries = 0u;
-            if exists && !(assembles() && is_summing) {
+            if exists && !(makes_entries() && is_summing) {
                 group = load_group(setup.commands, part.command);
                 let size = load_workgroup_size(group);
                 workgroups = workgroups_of(made, size);
                 entries = workgroups * size;
             }
-            if assembles() && is_summing {
+            if makes_entries() && is_summing {
                 entries = made.item_count * made.instance_count;
             }
             // For each kind of run, `sum.before` is the sum over the draws before this one in its run or, if this draw
@@ -180,7 +180,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             var before_in_group = vec4<u32>();
             // This is a loop, because the code of sum_runs is long, and compilers inline every call.
             var which = select(STREAM_QUERY, GROUP, setup.has_queries == 0u);
-            for (which = select(which, NO_RUN, assembles() && is_summing); which <= NO_RUN; which++) {
+            for (which = select(which, NO_RUN, makes_entries() && is_summing); which <= NO_RUN; which++) {
                 var value = vec4<u32>(select(0u, 1u, is_kept), 0u, entries, 0u);
                 if which == STREAM_QUERY {
                     value = vec4<u32>(select(placed.needed, vec2<u32>(placed.written, 0u), captures()), placed.needed);
@@ -199,7 +199,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                     add_to_any_query(load_query(part.command - 1u, which), sum.before);
                 }
             }
-            if assembles() && is_summing {
+            if makes_entries() && is_summing {
                 if local == 0u {
                     all_items = add64(all_items, sum.last.zw);
                 }
@@ -209,7 +209,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
 
             let number = next_draw + sum.before.x;
             next_draw += sum.last.x;
-            if assembles() {
+            if makes_entries() {
                 if is_first {
                     start_entries(group, sum.before.z);
                 }
@@ -224,7 +224,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
             }
             if is_kept {
                 let at = multiply_add(setup.draws, number, setup.draw_stride);
-                if !assembles() {
+                if !makes_entries() {
                     // Not computed by placed_draw, because registers are scarce.
                     made.reciprocal = reciprocal_of(made, invocations_per_item(made));
                 }
@@ -281,7 +281,7 @@ fn load_workgroup_size(group: u32) -> u32 {
 fn needed_by_command(command: DrawCommand, arguments: Arguments, segments: Prefix) -> DrawPlacement {
     let open = primitive_count(command.topology, vertices_per_primitive(command.flags), segments.open);
     var primitives = segments.primitives + open;
-    if assembles() && (command.flags & RESTART) == 0u {
+    if makes_entries() && (command.flags & RESTART) == 0u {
         // The items of patches are their slices.
         let bits = slice_bits(command.flags);
         primitives = min(primitives, MOST_ITEMS >> bits) << bits;
@@ -376,7 +376,7 @@ fn placed_draw(unclamped: Draw, placed: DrawPlacement) -> Draw {
 // A draw of a geometry shader, with its items: its input primitives or, with primitive restart, its indices, because a
 // primitive may begin at each of them. A draw of patches has an item for each slice of each patch (or index). Items
 // beyond MOST_ITEMS are ignored. The draw is placed later, after the count pass (entries.wgsl).
-fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
+fn draw_of_items(unclamped: Draw, primitives: u32) -> Draw {
     var made = unclamped;
     let bits = slice_bits(made.flags);
     let indices = min(unclamped.item_count, MOST_ITEMS >> bits) << bits;
@@ -392,7 +392,7 @@ fn assembled_draw(unclamped: Draw, primitives: u32) -> Draw {
 
 // The draw `whole` of a geometry shader with its items divided into entries. Call it only when the number of items of
 // all draws is known.
-fn divided_draw(whole: Draw) -> Draw {
+fn draw_of_entries(whole: Draw) -> Draw {
     var made = whole;
     let items = made.item_count * made.instance_count;
     made.output_count = length_of_entries();
@@ -403,7 +403,7 @@ fn divided_draw(whole: Draw) -> Draw {
 // The number of items per entry. It is chosen so that all draws together need at most 2^entry_bits entries, and one
 // more for each draw whose last entry is shorter.
 fn length_of_entries() -> u32 {
-    // A draw has less than 2^31 items, and there are at most 2^16 draws (MAX_ASSEMBLED_DRAWS in
+    // A draw has less than 2^31 items, and there are at most 2^16 draws (MAX_GEOMETRY_DRAWS in
     // src/runtime/recording/collect/values.rs), so the sum is below 2^47.
     let bits = setup.entry_bits;
     let rounded = add64(all_items, vec2<u32>((1u << bits) - 1u, 0u));
@@ -451,7 +451,7 @@ fn store_group(group: u32, size: u32, sums: vec4<u32>, end: u32) {
     store4_aligned(batch, 4u, start_position);
     let axis = setup.workgroups_per_axis;
     var count = min(saturated(sums.xy), axis * axis);
-    if assembles() {
+    if makes_entries() {
         count = fill_entries(group, size, count);
     }
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));

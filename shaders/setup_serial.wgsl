@@ -25,9 +25,9 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
     var next_draw = 0u;
     var group = SerialGroup();
     // The draws of geometry shaders are processed in two rounds, of which the first only adds up items (see xfb_setup).
-    var is_summing = assembles();
+    var is_summing = makes_entries();
     for (var number = 0u;; number++) {
-        if assembles() && is_summing && number >= setup.command_count {
+        if makes_entries() && is_summing && number >= setup.command_count {
             is_summing = false;
             number = 0u;
         }
@@ -53,13 +53,13 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             }
             var placed = needed_by_command(command, arguments, segments);
             var made = draw_of(command, arguments);
-            if assembles() {
-                made = assembled_draw(made, placed.primitives);
+            if makes_entries() {
+                made = draw_of_items(made, placed.primitives);
                 if is_summing {
                     all_items = add64(all_items, vec2<u32>(made.item_count * made.instance_count, 0u));
                     continue;
                 }
-                made = divided_draw(made);
+                made = draw_of_entries(made);
             } else {
                 if captures() {
                     placed.written = fitting(placed, room);
@@ -75,7 +75,7 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             }
             let is_first = next_draw == group.first_draw;
             let workgroups = workgroups_of(made, size);
-            if assembles() {
+            if makes_entries() {
                 if is_first {
                     start_entries(recorded.group, 0u);
                 }
@@ -91,10 +91,10 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             }
             group.workgroups = add64(group.workgroups, vec2<u32>(workgroups, 0u));
         }
-        if assembles() && is_summing {
+        if makes_entries() && is_summing {
             continue;
         }
-        if !assembles() {
+        if !makes_entries() {
             written = select(needed, written, captures());
             // A loop, because compilers inline every call.
             var query = recorded.stream_query;

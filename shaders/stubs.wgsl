@@ -107,9 +107,9 @@ fn shares_draws() -> bool { return false; }
 
 // -- Kernels
 
-// Whether the setup kernel processes draws of geometry or tessellation shaders. For these draws it computes entries
-// (runs of primitives that one invocation processes, geometry.wgsl), and not yet where the draws' records begin.
-fn assembles() -> bool { return false; }
+// Whether the setup kernel processes draws of geometry or tessellation shaders. It does not place these draws yet, but
+// divides them into entries (sequences of input primitives that one invocation processes, geometry.wgsl).
+fn makes_entries() -> bool { return false; }
 
 // Whether any recorded draw command may have several draws.
 fn has_several() -> bool { return true; }

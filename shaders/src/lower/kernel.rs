@@ -64,10 +64,10 @@ pub enum Kernel {
 pub struct Setup {
     /// Whether the kernel supports primitive restart.
     pub restarts: bool,
-    /// Whether the draws have geometry or tessellation shaders. For these the kernel only computes how many input
-    /// primitives there are: [`PlaceEntries`](Kernel::PlaceEntries) computes later where in the capture buffers the
-    /// draws capture. For other draws it computes how many primitives they capture, and where.
-    pub assembles: bool,
+    /// Whether the draws have geometry or tessellation shaders. The kernel counts the input primitives of such draws and
+    /// divides them into [entries](crate::sysval::entries). [`PlaceEntries`](Kernel::PlaceEntries) places them later.
+    /// Other draws are placed by the kernel itself.
+    pub makes_entries: bool,
     /// How the kernel processes its draws.
     pub draws: SetupDraws,
 }
@@ -140,7 +140,7 @@ impl Kernel {
             1 => SetupDraws::Several,
             _ => SetupDraws::Serial,
         };
-        Self::Setup(Setup { restarts: number & 1 != 0, assembles: number & 2 != 0, draws })
+        Self::Setup(Setup { restarts: number & 1 != 0, makes_entries: number & 2 != 0, draws })
     }
 
     /// The index of the kernel in [`ALL`](Self::ALL).
@@ -199,10 +199,10 @@ impl fmt::Display for Kernel {
     /// Writes the name of the kernel, and what it is made for.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, properties) = match *self {
-            Self::Setup(Setup { restarts, assembles, draws }) => {
+            Self::Setup(Setup { restarts, makes_entries, draws }) => {
                 let [has_several, is_serial] =
                     [SetupDraws::Several, SetupDraws::Serial].map(|other| draws == other);
-                ("Setup", [restarts, assembles, has_several, is_serial])
+                ("Setup", [restarts, makes_entries, has_several, is_serial])
             }
             Self::PlaceEntries { is_serial } => ("PlaceEntries", [false, false, false, is_serial]),
             _ => return write!(f, "{self:?}"),
@@ -353,11 +353,13 @@ impl Define for KernelStubs {
                 self.kernel,
                 Kernel::Setup(Setup { draws: SetupDraws::Several, .. })
             )),
-            StubName::Assembles => builder
-                .constant_bool(matches!(self.kernel, Kernel::Setup(Setup { assembles: true, .. }))),
+            StubName::MakesEntries => builder.constant_bool(matches!(
+                self.kernel,
+                Kernel::Setup(Setup { makes_entries: true, .. })
+            )),
             StubName::MayBePatches => builder.constant_bool(matches!(
                 self.kernel,
-                Kernel::Setup(Setup { assembles: true, .. })
+                Kernel::Setup(Setup { makes_entries: true, .. })
                     | Kernel::PatchRestart
                     | Kernel::PatchRestartScan
             )),

@@ -18,8 +18,7 @@ pub enum Barrier {
     BeforeSetup,
     /// From the kernel that finds restarts to the kernel that combines the results of its workgroups (a prefix sum).
     RestartToScan,
-    /// From the kernels of primitive restart to the setup kernel (for geometry and tessellation shaders the assemble
-    /// kernel), and to a capture of a single draw that depends on the restarts but not on the setup kernel.
+    /// From the kernels of primitive restart to the setup kernel, and to a capture of a single draw that depends on the restarts but not on the setup kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,

@@ -253,7 +253,7 @@ impl Collector {
             invocations: most_invocations(topology, &command, buffers),
         };
         if self.collected.properties_of(&draw).geometry.is_some() {
-            draw.check_assembled()?;
+            draw.check_geometry()?;
         } else if draw.is_known() || !self.ctx.has_indirect_dispatch() {
             let size = self.collected.properties_of(&draw).workgroup_size(&draw.any_key());
             let invocations = draw.most_workgroups(size) * u64::from(size);

@@ -23,12 +23,12 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, Shape};
 /// The largest number of draws of geometry or tessellation shaders that are planned together. A single indirect command
 /// may contain many of these draws. Each draw takes memory for at least one workgroup's entries (an entry is a run of
 /// primitives that one invocation processes).
-const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
+const MAX_GEOMETRY_DRAWS: u64 = 1 << 16;
 
 /// The largest number of draw commands that are planned together for geometry or tessellation shaders. Each command may
 /// need its own dispatch, which takes memory for at least one block of entries
 /// ([`ENTRIES_PER_BLOCK`](vkxfb_rewriter::sysval::entries::ENTRIES_PER_BLOCK)).
-const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
+const MAX_GEOMETRY_COMMANDS: usize = 1 << 12;
 
 /// One more than the largest number of primitives of a draw of geometry or tessellation shaders, in all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
@@ -415,8 +415,8 @@ impl Collected {
             for (number, draw) in self.draws.iter().enumerate().take(end).skip(first) {
                 let kind = self.properties_of(draw).geometry.is_some();
                 let joins = |part: &&mut Part| {
-                    let fits = part.draws.len() < MAX_ASSEMBLED_COMMANDS
-                        && count + draw.count() <= MAX_ASSEMBLED_DRAWS;
+                    let fits = part.draws.len() < MAX_GEOMETRY_COMMANDS
+                        && count + draw.count() <= MAX_GEOMETRY_DRAWS;
                     part.draws.is_empty() || (last == Some(kind) && (fits || !kind))
                 };
                 match parts.last_mut().filter(joins) {
@@ -577,10 +577,10 @@ impl CollectedDraw {
     ///
     /// # Errors
     /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::TooManyDraws`].
-    pub(in crate::runtime::recording) fn check_assembled(&self) -> Result<(), RuntimeError> {
+    pub(in crate::runtime::recording) fn check_geometry(&self) -> Result<(), RuntimeError> {
         let draws = self.count();
-        if draws > MAX_ASSEMBLED_DRAWS {
-            return Err(RuntimeError::TooManyDraws { draws, max: MAX_ASSEMBLED_DRAWS });
+        if draws > MAX_GEOMETRY_DRAWS {
+            return Err(RuntimeError::TooManyDraws { draws, max: MAX_GEOMETRY_DRAWS });
         }
         let primitives = self.primitives().saturating_mul(self.command.instance_count.into());
         if self.is_known() && primitives >= MAX_PRIMITIVES {

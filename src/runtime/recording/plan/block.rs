@@ -60,7 +60,7 @@ pub(in crate::runtime::recording) enum Scratch {
 /// The contents of a block that the CPU writes. They refer only to blocks before this one, so that blocks can be
 /// written in order.
 ///
-/// When the parameters of the setup kernel (without `assembly`), the resume kernel, the place kernel and fused captures
+/// When the parameters of the setup kernel (without `entry_setup`), the resume kernel, the place kernel and fused captures
 /// are written, a [`Progress`](vkxfb_rewriter::sysval::setup::Progress) is added. Among other values it contains the position
 /// where the capture begins, and the addresses of the counters that its end writes. It is not stored here, because it
 /// is the same for all blocks of a plan.
@@ -107,7 +107,7 @@ pub(in crate::runtime::recording) enum Upload {
         has_queries: bool,
         /// For draws of geometry or tessellation shaders, which the setup kernel does not place: the parameters with
         /// which it divides them into entries. `None` for other draws.
-        assembly: Option<Assembly>,
+        entry_setup: Option<EntrySetup>,
     },
     /// The addresses at which the setup kernel writes the [`Entries`](vkxfb_rewriter::sysval::entries::Entries) of draws of
     /// geometry or tessellation shaders.
@@ -131,7 +131,7 @@ pub(in crate::runtime::recording) enum Upload {
 
 /// The parameters with which the setup kernel divides draws of geometry or tessellation shaders into entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime::recording) struct Assembly {
+pub(in crate::runtime::recording) struct EntrySetup {
     /// The value of [`Setup::entry_bits`](vkxfb_rewriter::sysval::setup::Setup::entry_bits).
     pub(in crate::runtime::recording) entry_bits: u32,
     pub(in crate::runtime::recording) tables: BlockId,

@@ -27,8 +27,8 @@ use crate::runtime::recording::plan::place::{
     MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
 };
 use crate::runtime::recording::plan::{
-    Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
-    Upload, When,
+    BatchId, BlockId, CaptureStep, Draws, EntrySetup, Planner, Queries, Scratch, Size, Step,
+    Touched, Upload, When,
 };
 use vkxfb_rewriter::lower::kernel::Kernel;
 use vkxfb_rewriter::sysval::entries::{
@@ -96,7 +96,7 @@ impl Planner<'_> {
         let [counts, entries] = if self.collected.draws.iter().all(CollectedDraw::is_known) {
             self.list_entries()?
         } else {
-            self.assemble_entries()?
+            self.set_up_entries()?
         };
         self.positions();
         let groups = self.plan.entry_groups.len();
@@ -179,7 +179,7 @@ impl Planner<'_> {
         let small = self.limits.shared_workgroups;
         let (mut draws, mut primitives) = (Vec::new(), 0);
         for draw in &self.collected.draws {
-            let placed = assembled_draw(draw);
+            let placed = draw_of_items(draw);
             let count = u64::from(placed.item_count) * u64::from(placed.instance_count);
             // Draws without input primitives are not listed.
             if count > 0 {
@@ -250,7 +250,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
-    fn assemble_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
+    fn set_up_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
         let draws = &self.collected.draws;
         let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);
         let items_of =
@@ -272,7 +272,7 @@ impl Planner<'_> {
         let entries = self.plan.scratch(Scratch::Entries, entries);
         let tables = Upload::EntryTables { counts, entries };
         let tables = self.plan.upload(tables, size_of::<EntryTables>());
-        let batches = self.plan_assembly(Assembly { entry_bits, tables })?;
+        let batches = self.plan_entry_setup(EntrySetup { entry_bits, tables })?;
         let mut first = 0;
         for number in 0..groups {
             let group = self.plan.groups[number];
@@ -337,8 +337,8 @@ fn most_items(draw: &CollectedDraw) -> u64 {
 
 /// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of
 /// patches.
-fn assembled_draw(draw: &CollectedDraw) -> DrawSysvals {
-    // A draw with more items has no instances: `CollectedDraw::check_assembled` refuses others.
+fn draw_of_items(draw: &CollectedDraw) -> DrawSysvals {
+    // A draw with more items has no instances: `CollectedDraw::check_geometry` refuses others.
     let item_count = u32::try_from(draw.primitives()).unwrap_or(u32::MAX);
     DrawSysvals {
         item_count,

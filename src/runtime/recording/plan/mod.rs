@@ -74,7 +74,7 @@ mod tests;
 use std::ops::Range;
 
 pub(super) use self::block::{
-    Assembly, BatchId, BlockId, Contents, MemoryBlock, Queries, Scratch, Upload,
+    BatchId, BlockId, Contents, EntrySetup, MemoryBlock, Queries, Scratch, Upload,
 };
 pub(super) use self::geometry::EntryGroup;
 pub(crate) use self::geometry::most_entries;

@@ -136,14 +136,14 @@ fn check(plan: &Plan) {
                 is_scratch(batches, Scratch::Batches);
                 vec![known, batches]
             }
-            Upload::Setup { commands, draws, groups, batches, assembly, .. } => {
+            Upload::Setup { commands, draws, groups, batches, entry_setup, .. } => {
                 assert_eq!(
                     [upload(commands), upload(groups)],
                     [&Upload::DrawCommands, &Upload::WorkgroupSizes]
                 );
                 is_scratch(draws, Scratch::PlacedDraws);
                 is_scratch(batches, Scratch::Batches);
-                let tables = assembly.map(|assembly| assembly.tables);
+                let tables = entry_setup.map(|entry_setup| entry_setup.tables);
                 tables.into_iter().for_each(|tables| {
                     assert!(matches!(upload(tables), Upload::EntryTables { .. }));
                 });
@@ -201,12 +201,12 @@ fn check(plan: &Plan) {
                 (Kernel::Finish, Upload::Finish { .. })
                     | (Kernel::Resume, Upload::Resume { .. })
                     | (
-                        Kernel::Setup(kernel::Setup { assembles: false, .. }),
-                        Upload::Setup { assembly: None, .. }
+                        Kernel::Setup(kernel::Setup { makes_entries: false, .. }),
+                        Upload::Setup { entry_setup: None, .. }
                     )
                     | (
-                        Kernel::Setup(kernel::Setup { assembles: true, .. }),
-                        Upload::Setup { assembly: Some(_), .. }
+                        Kernel::Setup(kernel::Setup { makes_entries: true, .. }),
+                        Upload::Setup { entry_setup: Some(_), .. }
                     )
                     | (Kernel::EntrySums, Upload::EntrySums { .. })
                     | (Kernel::PlaceEntries { .. }, Upload::PlaceEntries { .. })
@@ -630,7 +630,7 @@ fn large_draws_have_long_entries() {
     let scratch: u64 = plan.blocks.iter().filter(is_scratch).map(|block| block.size).sum();
     assert!(scratch < 20 << 10, "{scratch} bytes");
 
-    let refused = draw(STRIP, u32::MAX).check_assembled().unwrap_err().to_string();
+    let refused = draw(STRIP, u32::MAX).check_geometry().unwrap_err().to_string();
     assert!(
         refused.starts_with("a draw has 4294967293 primitives before a geometry shader"),
         "{refused}"
@@ -639,7 +639,7 @@ fn large_draws_have_long_entries() {
     let mut patches = draw(PrimitiveTopology::PatchList, 3 << 28);
     patches.command.flags = draw_flags(patches.topology, 3, ProvokingVertex::First)
         | 4 << vkxfb_rewriter::sysval::flags::SLICE_SHIFT;
-    let refused = patches.check_assembled().unwrap_err().to_string();
+    let refused = patches.check_geometry().unwrap_err().to_string();
     assert_eq!(
         refused,
         "a draw has 268435456 patches with all its instances; at most 134217727 are supported"
@@ -647,7 +647,7 @@ fn large_draws_have_long_entries() {
 }
 
 #[test]
-fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
+fn what_geometry_shaders_draw_indirectly_is_divided_into_entries_by_the_gpu() {
     let draws = [
         indirect(draw(LIST, 0), 7),
         indirect(indexed(draw(STRIP, 0), true), 1),
@@ -680,8 +680,8 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
     let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
     assert_eq!(plan.entry_blocks, 1);
-    // A command with more draws than can be assembled is refused.
-    let refused = indirect(draw(LIST, 0), 1 << 17).check_assembled();
+    // A command with more draws than can be divided into entries is refused.
+    let refused = indirect(draw(LIST, 0), 1 << 17).check_geometry();
     assert!(matches!(refused, Err(RuntimeError::TooManyDraws { .. })));
 }
 

@@ -289,7 +289,7 @@ impl Player<'_> {
                 batches,
                 draw_stride,
                 has_queries,
-                assembly,
+                entry_setup,
             } => part.push_one(Setup {
                 commands: at(commands),
                 draws: at(draws),
@@ -300,10 +300,10 @@ impl Player<'_> {
                 reserved: 0,
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
-                entry_bits: assembly.map_or(0, |assembly| assembly.entry_bits),
-                entry_tables: assembly.map_or([0; 2], |assembly| at(assembly.tables)),
+                entry_bits: entry_setup.map_or(0, |entry_setup| entry_setup.entry_bits),
+                entry_tables: entry_setup.map_or([0; 2], |entry_setup| at(entry_setup.tables)),
                 // Draws of geometry shaders are not placed by the setup kernel, so it needs no position.
-                progress: assembly.map_or_else(|| self.progress(), |_| Progress::default()),
+                progress: entry_setup.map_or_else(|| self.progress(), |_| Progress::default()),
             }),
             Upload::EntryTables { counts, entries } => {
                 let Entries { counts, blocks, .. } = self.entries(counts, [0; 2]);
