@@ -266,8 +266,8 @@ fn xfb_geometry(
     }
     is_staging = staged.count != 0u && staged.count <= staged_vertices();
     first_output = staged.first;
-    // From here on only `entry_records` limits what is stored. `output_end` only limits how many vertices primitive
-    // restart assembles.
+    // From here on only `entry_records` limits what is stored. `output_end` limits only how many vertices input
+    // assembly takes with primitive restart.
     draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
     for (var item = first; item < end; item++) {

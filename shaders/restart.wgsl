@@ -48,7 +48,8 @@ struct Summary {
     tail: u32, // the number of indices after the last restart
 }
 
-// The summary of the indices of `a` and, behind them, those of `b`. The tail of `a` and the head of `b` form one segment.
+// The summary of the indices of `a` and, behind them, those of `b`. The tail of `a` and the head of `b` form one
+// segment.
 fn join(topology: u32, vertices: u32, a: Summary, b: Summary) -> Summary {
     if b.restarts == 0u {
         return Summary(a.restarts, a.head + select(b.head, 0u, a.restarts == 1u), a.primitives, a.tail + b.head);

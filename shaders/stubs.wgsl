@@ -1,6 +1,6 @@
-// Functions that cannot be written in WGSL, or that depend on the shader or the pipeline. The linker replaces the body
-// of each function that is called, unless the body below is right already: for example, geometry_invocations() is 1
-// for a pipeline without a geometry shader.
+// Stubs: functions that cannot be written in WGSL, or that depend on the shader or the pipeline. When the library is
+// linked, the linker (src/lower/library.rs) generates the body of each stub that is called, unless the body below is
+// right already: for example, geometry_invocations() is 1 for a pipeline without a geometry shader.
 
 // -- Memory. An address is two dwords that are not both 0; its meaning depends on the resource plan
 // (src/lower/resources.rs). Callers must test for 0: with descriptors, an access to address 0 may reach the first
@@ -81,8 +81,10 @@ fn may_be_general() -> bool { return true; }
 // Whether a dispatch captures listed draws, whose parameters the CPU wrote to memory.
 fn is_batched() -> bool { return false; }
 
+// Whether draws may have an index buffer.
 fn may_be_indexed() -> bool { return true; }
 
+// Whether a dispatch is a fused capture (fused.wgsl).
 fn is_fused() -> bool { return false; }
 
 // Whether a dispatch is an unchecked capture: one draw of one instance without indices, in a dispatch that is not
@@ -98,8 +100,10 @@ fn wide_loads() -> u32 { return TESTED; }
 // aligned (TESTED), or always by wide stores (ALIGNED). See wide.wgsl.
 fn wide_stores() -> u32 { return TESTED; }
 
+// Whether the device can load single bytes (load_byte).
 fn may_load_bytes() -> bool { return false; }
 
+// The number of invocations per workgroup of a capture.
 fn workgroup_size() -> u32 { return 64u; }
 
 // Whether the invocations of a workgroup load their draw together (shared.wgsl).
@@ -151,7 +155,7 @@ fn output_vertices() -> u32 { return 1u; }
 // The number of invocations of the geometry shader for an input primitive.
 fn geometry_invocations() -> u32 { return 1u; }
 
-// The number of primitives that each invocation of the geometry shader emits, or 0 if the number may vary.
+// The number of primitives that every invocation of the geometry shader emits, or 0 if the number may vary.
 fn always_emitted() -> u32 { return 0u; }
 
 // The number of vertices to the captured stream after which an invocation of the geometry shader emits no more, or
@@ -165,6 +169,7 @@ fn pass_vertex(slot: u32) {}
 // Sets the geometry shader's inputs that do not belong to a vertex.
 fn set_geometry_inputs(primitive: u32, invocation: u32) {}
 
+// Runs the geometry shader.
 fn shade_geometry() {}
 
 // -- The application's tessellation shaders.
@@ -202,6 +207,7 @@ fn pass_patch() {}
 // Sets the inputs of the evaluation shader that do not come from the control shader's outputs.
 fn set_evaluation_inputs(primitive: u32, coordinates: vec3<f32>) {}
 
+// Runs the evaluation shader.
 fn shade_evaluation() {}
 
 // The number of vertices of a primitive that a patch is divided into.
