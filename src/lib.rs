@@ -10,10 +10,10 @@
 //!              -> runtime::Pipeline -> runtime::Recorder: begin, draw*, end -> capture buffers
 //! ```
 //!
-//! [`runtime`] and the [`guide`] are this crate's own. All other modules are those of the crate [`vkxfb_rewriter`], which rewrites shaders and uses no Vulkan object.
-//! The rules are implemented on the CPU by [`topology`] (which vertices a primitive writes, in which order) and [`counts`]
-//! (how many primitives there are, and how many fit into the buffers), and for the GPU by functions that are linked into the
-//! rewritten shader.
+//! [`runtime`] and the [`guide`] are this crate's own. All other modules are those of the crate [`vkxfb_rewriter`],
+//! which rewrites shaders and uses no Vulkan object. The rules are implemented on the CPU by [`topology`] (which
+//! vertices a primitive writes, in which order) and [`counts`] (how many primitives there are, and how many fit into
+//! the buffers), and for the GPU by functions that are linked into the rewritten shader.
 //!
 //! # A capture
 //!
@@ -70,7 +70,8 @@
 //! step](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
 //! do](guide::limits) and how to cure its [errors](guide::errors).
 //!
-//! The command `vkxfb`, the probe, the benchmark and the Vulkan layer are packages of their own, which use this public API.
+//! The command `vkxfb`, the probe, the benchmark and the Vulkan layer are packages of their own, which use this public
+//! API.
 //!
 //! # Features
 //!

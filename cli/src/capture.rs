@@ -54,8 +54,8 @@ pub(crate) struct CaptureArguments {
     captured: crate::captured::Captured,
     #[command(flatten)]
     draw: DrawArguments,
-    /// What the input with this name or location reads, if the name does not tell: a column (0=position), or numbers for
-    /// all vertices (normal=0,0,1, or one number for all components)
+    /// What the input with this name or location reads, if the name does not tell: a column (0=position), or numbers
+    /// for all vertices (normal=0,0,1, or one number for all components)
     #[arg(long = "attribute", value_name = "INPUT=COLUMN|NUMBERS")]
     attributes: Vec<Choices>,
     #[command(flatten)]

@@ -13,7 +13,8 @@ pub(super) use self::sets::of_patches;
 pub(super) enum Compared {
     /// All bytes are equal.
     Equal,
-    /// The same primitives were captured in an order that the driver may choose, with the differences that the text names.
+    /// The same primitives were captured in an order that the driver may choose, with the differences that the text
+    /// names.
     AsSets(String),
     /// The captures differ: a description of the first difference.
     Different(String),

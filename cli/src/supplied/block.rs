@@ -49,8 +49,8 @@ pub(super) struct Number {
     place: Option<MatrixPlace>,
 }
 
-/// The place of a number in a matrix of SPIR-V. Compilers of HLSL transpose every matrix for SPIR-V, so that a column is
-/// a row of their source.
+/// The place of a number in a matrix of SPIR-V. Compilers of HLSL transpose every matrix for SPIR-V, so that a column
+/// is a row of their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MatrixPlace {
     column: usize,
@@ -204,8 +204,8 @@ impl Block<'_> {
         Ok(Part { ty: element, offset, ..part })
     }
 
-    /// Returns where in the block each number of a value is, in the order of the value's members and elements. A runtime
-    /// array counts as an array with a single element.
+    /// Returns where in the block each number of a value is, in the order of the value's members and elements. A
+    /// runtime array counts as an array with a single element.
     fn all(&self, part: Part) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
         self.collect(part, &mut numbers)?;

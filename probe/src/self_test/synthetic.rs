@@ -44,8 +44,8 @@ pub(in super::super) enum Source {
     /// A geometry shader that emits strips of five, one, four and two vertices. The topology is that of a draw with the
     /// same primitives as such a strip: for emitted points, a point list.
     Emitted(PrimitiveTopology),
-    /// The probe's own tessellation shaders, which divide two patches. The device has another order of primitives than the
-    /// model, and triangles begin with another vertex.
+    /// The probe's own tessellation shaders, which divide two patches. The device has another order of primitives than
+    /// the model, and triangles begin with another vertex.
     Divided(Emitted),
 }
 

@@ -24,7 +24,8 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`, `shaders/setup_serial.wgsl`: computes what the CPU does not know of the draws of a capture.
+    /// `shaders/setup.wgsl`, `shaders/setup_serial.wgsl`: computes what the CPU does not know of the draws of a
+    /// capture.
     Setup(Setup),
     /// `shaders/resume.wgsl`: reads the counters, which say where in its buffers a capture resumes, and computes how
     /// many primitives fit.
@@ -64,9 +65,9 @@ pub enum Kernel {
 pub struct Setup {
     /// Whether the kernel supports primitive restart.
     pub restarts: bool,
-    /// Whether the draws have geometry or tessellation shaders. The kernel counts the input primitives of such draws and
-    /// divides them into [entries](crate::sysval::entries). [`PlaceEntries`](Kernel::PlaceEntries) places them later.
-    /// Other draws are placed by the kernel itself.
+    /// Whether the draws have geometry or tessellation shaders. The kernel counts the input primitives of such draws
+    /// and divides them into [entries](crate::sysval::entries). [`PlaceEntries`](Kernel::PlaceEntries) places them
+    /// later. Other draws are placed by the kernel itself.
     pub makes_entries: bool,
     /// How the kernel processes its draws.
     pub draws: SetupDraws,
@@ -148,8 +149,8 @@ impl Kernel {
         Self::ALL.iter().position(|kernel| *kernel == self).unwrap_or_default()
     }
 
-    /// Whether a single invocation does the work, so that barriers do nothing. `None` if there is no other version of the
-    /// kernel.
+    /// Whether a single invocation does the work, so that barriers do nothing. `None` if there is no other version of
+    /// the kernel.
     pub const fn is_serial(self) -> Option<bool> {
         match self {
             Self::Setup(Setup { draws, .. }) => Some(matches!(draws, SetupDraws::Serial)),

@@ -80,8 +80,8 @@ impl DrawCommand {
 /// The largest number of draws that the setup kernel processes for a [`DrawCommand`].
 pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 
-/// The output of the setup kernel for a group, that is, for consecutive [`DrawCommand`]s that one dispatch captures. It takes
-/// [`BATCH_SIZE`] bytes.
+/// The output of the setup kernel for a group, that is, for consecutive [`DrawCommand`]s that one dispatch captures. It
+/// takes [`BATCH_SIZE`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GroupBatch {
@@ -106,8 +106,9 @@ pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) 
 pub struct Setup {
     /// The address of an array of [`DrawCommand`].
     pub commands: Address,
-    /// The address at which the [`DrawSysvals`] of the draws are written. If any [`DrawCommand`] may be several draws, and always
-    /// by a serial kernel, only those of draws that have invocations and of the first draw of each group are written.
+    /// The address at which the [`DrawSysvals`] of the draws are written. If any [`DrawCommand`] may be several draws,
+    /// and always by a serial kernel, only those of draws that have invocations and of the first draw of each group are
+    /// written.
     pub draws: Address,
     /// The address of an array of dwords: for each group, the workgroup size of its pipeline.
     pub groups: Address,
@@ -122,8 +123,8 @@ pub struct Setup {
     pub reserved: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
-    /// 1 if any [`DrawCommand`] has a query, otherwise 0. With geometry or tessellation shaders always 0, because the kernel
-    /// `xfb_place_entries` adds to the queries later.
+    /// 1 if any [`DrawCommand`] has a query, otherwise 0. With geometry or tessellation shaders always 0, because the
+    /// kernel `xfb_place_entries` adds to the queries later.
     pub has_queries: u32,
     /// The draws of geometry or tessellation shaders together are divided into at most 2^`entry_bits`
     /// [entries](super::entries), which are runs of primitives. In addition, each draw may have one more entry, because
@@ -150,8 +151,8 @@ pub struct Progress {
     /// The size of each bound range in bytes.
     pub sizes: [u32; MAX_XFB_BUFFERS],
     /// The size of a record in bytes, 0 for buffers that are not captured to. All are 0 only for a stream that is not
-    /// captured: its primitives are only counted, and all of them as written. For a stream whose buffers are not bound the
-    /// first is 4, so that nothing fits into its size of 0.
+    /// captured: its primitives are only counted, and all of them as written. For a stream whose buffers are not bound
+    /// the first is 4, so that nothing fits into its size of 0.
     pub strides: [u32; MAX_XFB_BUFFERS],
     /// The addresses of counters to begin with, or 0.
     pub counters: [Address; MAX_XFB_BUFFERS],

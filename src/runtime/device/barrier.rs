@@ -18,7 +18,8 @@ pub enum Barrier {
     BeforeSetup,
     /// From the kernel that finds restarts to the kernel that combines the results of its workgroups (a prefix sum).
     RestartToScan,
-    /// From the kernels of primitive restart to the setup kernel, and to a capture of a single draw that depends on the restarts but not on the setup kernel.
+    /// From the kernels of primitive restart to the setup kernel, and to a capture of a single draw that depends on the
+    /// restarts but not on the setup kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
@@ -37,9 +38,9 @@ pub enum Barrier {
     BeforeFinish,
     /// Orders a fused capture after earlier captures and kernels, and after transfers that read queries.
     BeforeFused,
-    /// Before a capture without counters and queries that is [played in order](crate::runtime::Capture::play_in_order), if it
-    /// may access memory that earlier captures accessed. If only some captures of one [`Capture`](crate::runtime::Capture) could
-    /// be recorded, the barrier follows these.
+    /// Before a capture without counters and queries that is [played in order](crate::runtime::Capture::play_in_order),
+    /// if it may access memory that earlier captures accessed. If only some captures of one
+    /// [`Capture`](crate::runtime::Capture) could be recorded, the barrier follows these.
     BetweenCaptures,
     /// Before the copy of an earlier flush's end positions (where its records end in the capture buffers) to the
     /// current block of scratch memory. The copy is needed under the descriptor plan, because descriptors cover only

@@ -403,8 +403,8 @@ impl Context {
         self.shared.max_workgroups_per_axis
     }
 
-    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`MAX_SHARED_WORKGROUPS`], or less in tests. A
-    /// larger draw has its own dispatch, and pipelines for its topology.
+    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`MAX_SHARED_WORKGROUPS`], or
+    /// less in tests. A larger draw has its own dispatch, and pipelines for its topology.
     pub(crate) fn max_shared_workgroups(&self) -> u32 {
         self.shared.max_shared_workgroups
     }
@@ -432,9 +432,9 @@ impl Context {
         self.shared.optimizes_shaders
     }
 
-    /// Sets whether shaders are optimized in all pipelines and [`Kernels`](crate::runtime::Kernels) that are created afterwards.
-    /// Optimized shaders capture the same data. Without optimization drivers take longer to compile shaders, and some
-    /// drivers generate slower code. Disable it to rule out a fault of the optimizer.
+    /// Sets whether shaders are optimized in all pipelines and [`Kernels`](crate::runtime::Kernels) that are created
+    /// afterwards. Optimized shaders capture the same data. Without optimization drivers take longer to compile
+    /// shaders, and some drivers generate slower code. Disable it to rule out a fault of the optimizer.
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }

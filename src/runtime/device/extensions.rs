@@ -27,6 +27,7 @@ pub enum AddressSource {
     Extension,
 }
 
+///
 /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html)
 /// of a device that has the feature `transformFeedback`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -85,8 +86,8 @@ pub struct VertexDivisorSupport {
 
 /// Features and properties of
 /// [`VK_KHR_portability_subset`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_portability_subset.html)
-/// that graphics pipelines of captures depend on. A device with this extension, such as one of MoltenVK, may lack
-/// them, although every other device has them. The compute backend needs none of them.
+/// that graphics pipelines of captures depend on. A device with this extension, such as one of MoltenVK, may lack them,
+/// although every other device has them. The compute backend needs none of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PortabilitySupport {
@@ -102,8 +103,8 @@ pub struct PortabilitySupport {
     pub min_binding_stride_alignment: u32,
 }
 
-/// Owns what the result of [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) points to: the extension
-/// names, and the feature structures that the application's own chain does not contain.
+/// Owns what the result of [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) points to: the
+/// extension names, and the feature structures that the application's own chain does not contain.
 #[derive(Default)]
 pub struct CreateInfoAdditions {
     names: Vec<*const c_char>,

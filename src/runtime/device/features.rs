@@ -62,7 +62,8 @@ pub struct RequiredFeatures {
     /// `vertexAttributeInstanceRateZeroDivisor`, which the native and vertex backends need for the instance divisor 0.
     /// It has no effect without [`vertex_divisor`](Self::vertex_divisor). The compute backend does not need it.
     pub vertex_zero_divisor: bool,
-    /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need it.
+    /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need
+    /// it.
     ///
     /// A device without `VK_KHR_portability_subset` always has this feature and the features of the next three fields,
     /// so for such a device the four fields enable nothing.
@@ -180,7 +181,8 @@ impl RequiredFeatures {
         self.address_source
     }
 
-    /// Whether the device has `vulkanMemoryModelDeviceScope`, which a device with `vulkanMemoryModel` needs for captures.
+    /// Whether the device has `vulkanMemoryModelDeviceScope`, which a device with `vulkanMemoryModel` needs for
+    /// captures.
     pub const fn has_memory_model_device_scope(&self) -> bool {
         self.memory_model_device_scope
     }

@@ -8,9 +8,9 @@
 //! to it only in fused captures: the workgroups of a fused capture count there how many of them have arrived, and the
 //! last workgroup resets that number. Only the device writes and reads *scratch* memory, each time that the command
 //! buffer is executed. Under the descriptor plan the arena also has descriptor sets. Each part is a list of blocks,
-//! which are buffers. A [recording](crate::runtime::Capture::play) reserves all the memory that it needs before it records the
-//! first command, from one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates
-//! a new one.
+//! which are buffers. A [recording](crate::runtime::Capture::play) reserves all the memory that it needs before it
+//! records the first command, from one block of each part. If no block has enough room, a [growing](Arena::growing)
+//! arena allocates a new one.
 
 mod part;
 mod ring;
@@ -45,20 +45,20 @@ const SETS_GROWTH: u32 = 16;
 /// draws of a capture, the capture takes this number of bytes once more. [`for_draws`](Self::for_draws) includes what
 /// counters, indirect arguments, conditional rendering and queries take per capture and per draw, but not the scratch
 /// memory of primitive restart, which depends on the number of indices: [`with_restarts`](Self::with_restarts) adds it.
-/// The end of a query counts as a draw, a [`flush`](crate::runtime::Recorder::flush) counts as a capture, and each draw of a
-/// multi-draw counts as one draw.
+/// The end of a query counts as a draw, a [`flush`](crate::runtime::Recorder::flush) counts as a capture, and each draw
+/// of a multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
 /// `draw_count` draws. But the number of draws for which a capture takes scratch memory is at most the number of
 /// records that fit into the smallest capture buffer, plus one per dispatch.
 ///
 /// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
-/// ([`Pipeline::stream_count`](crate::runtime::Pipeline::stream_count)), and each of its draws counts once for each stream, too. A stream that only a query
-/// uses is also counted as a capture.
+/// ([`Pipeline::stream_count`](crate::runtime::Pipeline::stream_count)), and each of its draws counts once for each
+/// stream, too. A stream that only a query uses is also counted as a capture.
 ///
 /// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels. Each
-/// [`flush`](crate::runtime::Recorder::flush) takes the same number of sets again, unless the draws after it access the same
-/// buffers as the draws before it.
+/// [`flush`](crate::runtime::Recorder::flush) takes the same number of sets again, unless the draws after it access the
+/// same buffers as the draws before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
@@ -217,8 +217,8 @@ impl Arena {
     /// Returns all memory and descriptor sets to the arena.
     ///
     /// # Safety
-    /// Every command buffer that was recorded with the arena has been reset or freed. A [`Capture`](crate::runtime::Capture)
-    /// whose draws were flushed with the arena is not played any more.
+    /// Every command buffer that was recorded with the arena has been reset or freed. A
+    /// [`Capture`](crate::runtime::Capture) whose draws were flushed with the arena is not played any more.
     pub unsafe fn reset(&mut self) {
         self.upload.was_reset = true;
         self.scratch.was_reset = true;

@@ -6,8 +6,8 @@ use crate::runtime::device::context::Context;
 ///
 /// `A` is the type of the allocator from which [`Buffer`](crate::runtime::Buffer), [`Arena`](crate::runtime::Arena),
 /// [`ArenaRing`](crate::runtime::ArenaRing) and [`QueryPool`](crate::runtime::QueryPool) have their memory.
-/// [`Pipeline`](crate::runtime::Pipeline), [`Kernels`](crate::runtime::Kernels) and [`Variants`](crate::runtime::Variants) take no memory from an
-/// allocator, so for these `A` may be any type.
+/// [`Pipeline`](crate::runtime::Pipeline), [`Kernels`](crate::runtime::Kernels) and
+/// [`Variants`](crate::runtime::Variants) take no memory from an allocator, so for these `A` may be any type.
 ///
 /// The trait cannot be implemented outside of this crate.
 pub trait Destroy<A: ?Sized>: DestroyObject<A> {}

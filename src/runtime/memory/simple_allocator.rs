@@ -12,8 +12,8 @@ use crate::runtime::memory::buffers::{
 
 /// A [`MemoryAllocator`] that allocates a `VkDeviceMemory` for each buffer.
 ///
-/// An [`Arena`](crate::runtime::Arena) takes two allocations, for upload and for scratch memory, and another one each time that
-/// one of the two grows. A device has at most `maxMemoryAllocationCount` allocations in all, often 4096.
+/// An [`Arena`](crate::runtime::Arena) takes two allocations, for upload and for scratch memory, and another one each
+/// time that one of the two grows. A device has at most `maxMemoryAllocationCount` allocations in all, often 4096.
 ///
 /// ```no_run
 /// # use ash::vk;

@@ -65,8 +65,8 @@ impl Kernels {
     }
 
     /// Creates the pipelines that do not exist yet, so that no recording waits for a compiler. Any thread may call this
-    /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache. On
-    /// processors that is so for captures of thousands of draws, or hundreds with primitive restart, whose counts or
+    /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache.
+    /// On processors that is so for captures of thousands of draws, or hundreds with primitive restart, whose counts or
     /// positions the GPU computes: their kernels take seconds to compile, and other captures do not need them.
     ///
     /// # Errors
@@ -196,8 +196,8 @@ impl Pipelines {
     ///
     /// # Safety
     /// `cmd` is in the recording state, outside of a render pass instance. Under the descriptor plan `set` contains the
-    /// buffers that the kernel accesses, and parameters are push constants. The parameters and the set stay valid while the
-    /// command buffer is executed. If parameters are push data, the context has the commands for it.
+    /// buffers that the kernel accesses, and parameters are push constants. The parameters and the set stay valid while
+    /// the command buffer is executed. If parameters are push data, the context has the commands for it.
     pub(crate) unsafe fn dispatch(
         &self,
         ctx: &Context,

@@ -302,8 +302,8 @@ impl Variants {
     /// pipeline, one waits until the other has created it.
     ///
     /// # Errors
-    /// The errors of [`compute::lower`], which are stored as pipelines are, and those of [`Pipeline::new`], which are not:
-    /// the next call tries again.
+    /// The errors of [`compute::lower`], which are stored as pipelines are, and those of [`Pipeline::new`], which are
+    /// not: the next call tries again.
     ///
     /// # Safety
     /// The requirements of [`Pipeline::new`] apply. All calls pass the same `ctx` or clones of it.

@@ -130,8 +130,8 @@ pub fn dynamic_vertex_input(
 /// Returns the number of control points of a patch, and the origin of the tessellation domain: the one that the `pNext`
 /// chain sets, or else the upper left
 /// ([`VkPipelineTessellationStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineTessellationStateCreateInfo.html)).
-/// They are the values for [`PipelineDesc::patch_control_points`](crate::runtime::PipelineDesc::patch_control_points) and
-/// [`compute::Options::domain_origin`](vkxfb_rewriter::lower::compute::Options::domain_origin).
+/// They are the values for [`PipelineDesc::patch_control_points`](crate::runtime::PipelineDesc::patch_control_points)
+/// and [`compute::Options::domain_origin`](vkxfb_rewriter::lower::compute::Options::domain_origin).
 ///
 /// # Safety
 /// The chain of `info` is valid.

@@ -25,10 +25,10 @@ use vkxfb_rewriter::sysval::Address;
 /// between any other commands. [`recorder`](Self::recorder) returns a recorder that binds and draws, [`end`](Self::end)
 /// sets the counters to write, and [`play`](Self::play) records everything into a command buffer, any number of times.
 ///
-/// A [`Recorder`](crate::runtime::Recorder) of the compute backend plays its capture when it ends. Whether the recorder or the application plays
-/// the capture, an error loses no draws: they stay collected, and can be played again with more memory. If only some
-/// draws of the capture have geometry shaders, if it has several vertex streams, or if several captures
-/// [were begun](Self::begin_next) in the value, some draws may be recorded before the error, as by a
+/// A [`Recorder`](crate::runtime::Recorder) of the compute backend plays its capture when it ends. Whether the recorder
+/// or the application plays the capture, an error loses no draws: they stay collected, and can be played again with
+/// more memory. If only some draws of the capture have geometry shaders, if it has several vertex streams, or if
+/// several captures [were begun](Self::begin_next) in the value, some draws may be recorded before the error, as by a
 /// [`flush`](crate::runtime::Recorder::flush); the other draws must then be played into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, collecting up to the same number of draws makes no heap
@@ -82,15 +82,16 @@ impl Capture {
         }
     }
 
-    /// Begins a capture, as [`Recorder::begin`](crate::runtime::Recorder::begin) does, without recording anything. Discards previously collected draws.
+    /// Begins a capture, as [`Recorder::begin`](crate::runtime::Recorder::begin) does, without recording anything.
+    /// Discards previously collected draws.
     ///
     /// # Errors
-    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other backends, which record
-    /// draws immediately.
+    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines
+    /// of other backends, which record draws immediately.
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the capture is [played](Self::play)
-    /// into.
+    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the
+    /// capture is [played](Self::play) into.
     pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
@@ -117,17 +118,17 @@ impl Capture {
     /// one then. It goes on where that capture ended, which the CPU knows.
     ///
     /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: under the descriptor
-    /// plan; if the capture before has not ended, was flushed, or has draws whose counts the CPU does not know (indirect
-    /// draws, byte-count draws, primitive restart, conditional rendering); if the first one began with counters, or the
-    /// new one begins with others; if the one before or the new one has a geometry or tessellation shader; if the new one
-    /// has another pipeline; or if the value has more than 1,024 captures.
+    /// plan; if the capture before has not ended, was flushed, or has draws whose counts the CPU does not know
+    /// (indirect draws, byte-count draws, primitive restart, conditional rendering); if the first one began with
+    /// counters, or the new one begins with others; if the one before or the new one has a geometry or tessellation
+    /// shader; if the new one has another pipeline; or if the value has more than 1,024 captures.
     ///
     /// # Errors
     /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin).
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the capture is [played](Self::play)
-    /// into.
+    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the
+    /// capture is [played](Self::play) into.
     pub unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
         if !self.is_ended || self.flushed.is_some() {
             return Ok(false);
@@ -138,7 +139,8 @@ impl Capture {
         Ok(has_begun)
     }
 
-    /// Begins counting draws that are not captured, as [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive) does.
+    /// Begins counting draws that are not captured, as
+    /// [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive) does.
     ///
     /// # Errors
     /// The errors of [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive).
@@ -157,9 +159,9 @@ impl Capture {
     }
 
     /// Discards the draws of the current capture: the one that [`begin`](Self::begin) or
-    /// [`begin_next`](Self::begin_next) began last. It then writes nothing to its buffers, nothing of it is counted, and
-    /// the counters that [`end`](Self::end) sets, which it must not have begun with, become 0. Queries that end in it
-    /// become available with what they have counted otherwise. What is bound stays bound.
+    /// [`begin_next`](Self::begin_next) began last. It then writes nothing to its buffers, nothing of it is counted,
+    /// and the counters that [`end`](Self::end) sets, which it must not have begun with, become 0. Queries that end in
+    /// it become available with what they have counted otherwise. What is bound stays bound.
     pub fn discard_current(&mut self) {
         self.streams.discard_current();
     }
@@ -173,8 +175,8 @@ impl Capture {
         self.flushed = None;
     }
 
-    /// Whether draws of the capture were recorded apart from others, so that these must be recorded into the same command
-    /// buffer, with the same arena.
+    /// Whether draws of the capture were recorded apart from others, so that these must be recorded into the same
+    /// command buffer, with the same arena.
     pub const fn is_flushed(&self) -> bool {
         self.flushed.is_some()
     }
@@ -185,8 +187,8 @@ impl Capture {
         self.streams.all().iter().all(|collector| collector.collected.is_empty())
     }
 
-    /// Ends the capture and sets the counters to write, as [`Recorder::end`](crate::runtime::Recorder::end) does. A capture that is played without
-    /// this call writes no counters.
+    /// Ends the capture and sets the counters to write, as [`Recorder::end`](crate::runtime::Recorder::end) does. A
+    /// capture that is played without this call writes no counters.
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::TooManyCounters`],
@@ -218,8 +220,9 @@ impl Capture {
     ///
     /// [Synchronization](crate::guide::synchronization) lists the disturbed state and the recorded barriers. The
     /// application must record barriers between this capture and other captures to the same buffers, also between two
-    /// plays of the same capture. Draws use the descriptor sets that [`Recorder::bind_descriptor_sets`](crate::runtime::Recorder::bind_descriptor_sets) bound, and for
-    /// other set numbers those that are bound in `cmd`.
+    /// plays of the same capture. Draws use the descriptor sets that
+    /// [`Recorder::bind_descriptor_sets`](crate::runtime::Recorder::bind_descriptor_sets) bound, and for other set
+    /// numbers those that are bound in `cmd`.
     ///
     /// If a recorder flushed some draws of the capture, playing continues after these draws, in the
     /// same command buffer.
@@ -236,8 +239,8 @@ impl Capture {
     /// [were begun](Self::begin_next), the draws, streams or captures before the one that failed may be recorded.
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply. If draws were flushed, the arena that they were flushed with has
-    /// not been reset or destroyed since.
+    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply. If draws were flushed, the arena
+    /// that they were flushed with has not been reset or destroyed since.
     pub unsafe fn play<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
@@ -519,9 +522,9 @@ impl Recording<'_> {
         result
     }
 
-    /// Records [parts](crate::runtime::recording::collect::Collected::parts) of the draws one after the other. A part continues where the
-    /// part before it in its capture ended, like the draws after a flush. If a part fails, those before it stay
-    /// recorded, and their draws are discarded, so that the next call records only the remaining draws.
+    /// Records [parts](crate::runtime::recording::collect::Collected::parts) of the draws one after the other. A part
+    /// continues where the part before it in its capture ended, like the draws after a flush. If a part fails, those
+    /// before it stay recorded, and their draws are discarded, so that the next call records only the remaining draws.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.
@@ -583,8 +586,9 @@ impl Recording<'_> {
         result
     }
 
-    /// Records the collected draws: those of one [part](crate::runtime::recording::collect::Collected::parts), or all of them. `is_planned`
-    /// says whether `plan` is already the plan of these draws, as it is if all captures are recorded together.
+    /// Records the collected draws: those of one [part](crate::runtime::recording::collect::Collected::parts), or all
+    /// of them. `is_planned` says whether `plan` is already the plan of these draws, as it is if all captures are
+    /// recorded together.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.

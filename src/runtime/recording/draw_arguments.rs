@@ -37,13 +37,12 @@ pub struct DrawCommands {
 
 impl Kernels {
     /// Writes commands for
-    /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html)
-    /// that draw what
+    /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html) that draw
+    /// what
     /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
-    /// would draw with the same arguments: `(counter - counter_offset) / vertex_stride` vertices
-    /// from vertex 0 on. The application binds the capture buffers as vertex buffers, and records
-    /// `vkCmdDrawIndirect` with the number of draws and the stride of `commands`. Any topology may
-    /// be used.
+    /// would draw with the same arguments: `(counter - counter_offset) / vertex_stride` vertices from vertex 0 on. The
+    /// application binds the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with the number of
+    /// draws and the stride of `commands`. Any topology may be used.
     ///
     /// Records a kernel between two barriers. The first barrier orders the kernel after compute captures, after draws
     /// that read commands of earlier calls, and after transfers. If other commands wrote the counters, including native

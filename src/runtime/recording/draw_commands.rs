@@ -90,8 +90,7 @@ impl Recorder<'_> {
 
     /// Captures several indexed draws with `DrawIndex` 0, 1, 2, ...
     /// ([`vkCmdDrawMultiIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiIndexedEXT.html)).
-    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each
-    /// draw.
+    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each draw.
     ///
     /// # Errors
     /// The errors of [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).

@@ -58,11 +58,11 @@ use vkxfb_rewriter::topology::ProvokingVertex;
 /// [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
 /// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
 ///
-/// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are recorded
-/// before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again. A draw
-/// that reads other sets is therefore refused if kernels are needed
-/// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect draws,
-/// predicates or primitive restart, or for queries or counters after a flush.
+/// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are
+/// recorded before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again.
+/// A draw that reads other sets is therefore refused if kernels are needed
+/// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect
+/// draws, predicates or primitive restart, or for queries or counters after a flush.
 ///
 /// # Memory
 /// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest recording. Later
@@ -70,15 +70,15 @@ use vkxfb_rewriter::topology::ProvokingVertex;
 /// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations, and each
 /// [`flush`](Self::flush) up to 40, independently of the number of draws.
 ///
-/// Data for the device is stored in an [`Arena`](crate::runtime::Arena). All the memory that a recording needs is reserved
-/// before its commands are recorded; [`Arena::growing`](crate::runtime::Arena::growing) lets the arena grow.
+/// Data for the device is stored in an [`Arena`](crate::runtime::Arena). All the memory that a recording needs is
+/// reserved before its commands are recorded; [`Arena::growing`](crate::runtime::Arena::growing) lets the arena grow.
 ///
 /// # Dropping
 /// A recorder that is dropped without [`end`](Self::end), for example by `?`, logs a `tracing::error!`. On the compute
 /// backend, draws that were not recorded yet stay in the [`Capture`]. Playing it returns
-/// [`RuntimeError::NotEnded`](crate::runtime::RuntimeError::NotEnded) until [`Capture::end`] is called. On the native backend
-/// `vkCmdBeginTransformFeedbackEXT` is left without its end, so the command buffer cannot be ended validly. Recorders
-/// that [`Capture::recorder`] returns may be dropped.
+/// [`RuntimeError::NotEnded`](crate::runtime::RuntimeError::NotEnded) until [`Capture::end`] is called. On the native
+/// backend `vkCmdBeginTransformFeedbackEXT` is left without its end, so the command buffer cannot be ended validly.
+/// Recorders that [`Capture::recorder`] returns may be dropped.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
@@ -318,8 +318,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Sets push data for the draws that follow, of pipelines with descriptor heaps. The end of the bytes must be within
-    /// `maxPushDataSize`.
+    /// Sets push data for the draws that follow, of pipelines with descriptor heaps. The end of the bytes must be
+    /// within `maxPushDataSize`.
     ///
     /// # Errors
     /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::Unsupported`] on the
@@ -471,8 +471,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Ends conditional rendering. Conditional rendering also ends with the capture. But if
-    /// [`Capture::begin_next`](crate::runtime::Capture::begin_next) then begins a further capture in the same [`Capture`] value, it
-    /// stays active.
+    /// [`Capture::begin_next`](crate::runtime::Capture::begin_next) then begins a further capture in the same
+    /// [`Capture`] value, it stays active.
     ///
     /// # Errors
     /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] on the native and vertex backends.

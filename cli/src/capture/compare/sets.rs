@@ -1,9 +1,9 @@
 //! Compares captures of tessellation shaders as sets of primitives.
 //!
-//! Vulkan leaves it to the driver in which order it captures the primitives of a patch, with which vertex a triangle begins,
-//! and how triangles connect the points of a patch. Tessellators also differ in the last bits of the coordinates. So two
-//! vertices are the same if their floats differ by no more than [`TOLERANCE`], and triangles that the captures do not share
-//! are the same if they cover the same area with the same winding.
+//! Vulkan leaves it to the driver in which order it captures the primitives of a patch, with which vertex a triangle
+//! begins, and how triangles connect the points of a patch. Tessellators also differ in the last bits of the
+//! coordinates. So two vertices are the same if their floats differ by no more than [`TOLERANCE`], and triangles that
+//! the captures do not share are the same if they cover the same area with the same winding.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -24,8 +24,8 @@ const PRECISION: f64 = 1.0 / (1 << 20) as f64;
 /// The number of components by which vertices are looked up. Others are compared, too.
 const AXES: usize = 3;
 
-/// Compares the capture `taken` of tessellation shaders with the driver's own capture `native`: byte by byte and, if bytes
-/// differ, as sets of primitives.
+/// Compares the capture `taken` of tessellation shaders with the driver's own capture `native`: byte by byte and, if
+/// bytes differ, as sets of primitives.
 pub(in crate::capture) fn of_patches(
     plan: &Plan,
     taken: &Taken,
@@ -109,8 +109,9 @@ fn reversed(primitive: &[u32]) -> Primitive {
     primitive.iter().rev().copied().collect()
 }
 
-/// Whether the triangles that only one of the captures has cover the same areas with the same winding. Triangles that are
-/// connected by vertices cover an area. Its boundary are the edges along which the triangles do not go in both directions.
+/// Whether the triangles that only one of the captures has cover the same areas with the same winding. Triangles that
+/// are connected by vertices cover an area. Its boundary are the edges along which the triangles do not go in both
+/// directions.
 fn cover_the_same(surplus: &HashMap<&Primitive, i64>) -> bool {
     if surplus.keys().any(|primitive| primitive.len() != 3) {
         return false;
@@ -252,8 +253,8 @@ impl<'a> Vertices<'a> {
         number
     }
 
-    /// Returns the largest difference between the components of two vertices, as a fraction of the range of the component.
-    /// `None` if the vertices are not the same.
+    /// Returns the largest difference between the components of two vertices, as a fraction of the range of the
+    /// component. `None` if the vertices are not the same.
     fn distance(&self, one: &[Number], other: &[Number]) -> Option<f64> {
         let pairs = one.iter().zip(other).zip(&self.components);
         pairs.into_iter().try_fold(0.0, |largest: f64, ((one, other), component)| {

@@ -1,5 +1,5 @@
-//! This module restricts side effects to one of the runs of a capture with a geometry shader: they
-//! happen in a run that stores records, and not in the run that counts them.
+//! This module restricts the side effects of shaders to one of the passes of a capture with a geometry shader: they
+//! happen in an emit pass, and not in the count pass.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;

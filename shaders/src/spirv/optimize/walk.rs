@@ -38,7 +38,8 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) targets: Vec<Target>,
     /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The encoded `OpVariable` instructions of the variables that stay in memory, because their values are not tracked.
+    /// The encoded `OpVariable` instructions of the variables that stay in memory, because their values are not
+    /// tracked.
     pub(super) variables: Vec<u32>,
     /// The decorations of new ids, as encoded instructions.
     pub(super) annotations: Vec<Vec<u32>>,

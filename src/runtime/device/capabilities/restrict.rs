@@ -12,9 +12,9 @@ impl Capabilities {
     /// `info` is the structure that the device was created with, or an equivalent one: it has the enabled extensions,
     /// and the enabled features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in other structures of the
     /// chain. Afterwards [`availability`](Self::availability) and
-    /// [`required_features`](crate::runtime::required_features) consider only what is enabled. A device with the feature
-    /// `vulkanMemoryModel` and without `vulkanMemoryModelDeviceScope` cannot capture by compute, so a device that has the
-    /// former must not be described without it.
+    /// [`required_features`](crate::runtime::required_features) consider only what is enabled. A device with the
+    /// feature `vulkanMemoryModel` and without `vulkanMemoryModelDeviceScope` cannot capture by compute, so a device
+    /// that has the former must not be described without it.
     ///
     /// ```no_run
     /// use ash::{khr, vk};

@@ -1,8 +1,8 @@
 //! Features in the `pNext` chain of `VkDeviceCreateInfo`: finds the features that an application
 //! enabled, and enables the features that captures need.
 //!
-//! A feature that was promoted to a Vulkan version is a member of two structures: the structure of its
-//! extension, and `VkPhysicalDeviceVulkan1xFeatures`. A chain may contain only one of the two
+//! A feature that was promoted to a Vulkan version is a member of two structures: the structure of its extension, and
+//! `VkPhysicalDeviceVulkan1xFeatures`. A chain may contain only one of the two
 //! ([VUID-VkDeviceCreateInfo-pNext-02829](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html#VUID-VkDeviceCreateInfo-pNext-02829)
 //! and the VUIDs after it).
 

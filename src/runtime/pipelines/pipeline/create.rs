@@ -47,9 +47,9 @@ pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     vk::PushConstantRange { stage_flags: stages(shader), offset, size }
 }
 
-/// Creates the pipeline layout for a [checked](crate::runtime::pipelines::pipeline::check) description: the range of push constants, the set layouts
-/// of the application, and under the descriptor plan the set layout of the plan behind them. A pipeline for descriptor
-/// heaps has none.
+/// Creates the pipeline layout for a [checked](crate::runtime::pipelines::pipeline::check) description: the range of
+/// push constants, the set layouts of the application, and under the descriptor plan the set layout of the plan behind
+/// them. A pipeline for descriptor heaps has none.
 ///
 /// # Safety
 /// The device of `ctx` is live, and the set layouts belong to it.
@@ -70,10 +70,12 @@ pub(super) unsafe fn create_layout(
     unsafe { PipelineLayout::new(ctx, desc.set_layouts, limits, ranges) }
 }
 
-/// Creates the Vulkan pipeline for a [checked](crate::runtime::pipelines::pipeline::check) description of the native or the vertex backend.
+/// Creates the Vulkan pipeline for a [checked](crate::runtime::pipelines::pipeline::check) description of the native or
+/// the vertex backend.
 ///
 /// # Safety
-/// The requirements of [`Pipeline::new`](crate::runtime::Pipeline::new) apply, and `layout` was created for the description.
+/// The requirements of [`Pipeline::new`](crate::runtime::Pipeline::new) apply, and `layout` was created for the
+/// description.
 pub(super) unsafe fn graphics_pipeline(
     ctx: &Context,
     desc: &PipelineDesc<'_>,

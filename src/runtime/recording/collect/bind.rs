@@ -131,8 +131,9 @@ impl Collector {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // The divisors are not considered, because this limit is used only for draws of one instance, which read element
-        // `first_instance` whatever the divisor is. For draws of several instances the shader checks every access.
+        // The divisors are not considered, because this limit is used only for draws of one instance, which read
+        // element `first_instance` whatever the divisor is. For draws of several instances the shader checks every
+        // access.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {
@@ -287,7 +288,8 @@ impl Collector {
     }
 
     /// # Safety
-    /// The requirements of [`Recorder::begin_conditional_rendering`](crate::runtime::Recorder::begin_conditional_rendering) apply.
+    /// The requirements of
+    /// [`Recorder::begin_conditional_rendering`](crate::runtime::Recorder::begin_conditional_rendering) apply.
     pub(in crate::runtime::recording) unsafe fn begin_conditional_rendering(
         &mut self,
         condition: &ConditionalRendering,
@@ -330,9 +332,9 @@ impl Collector {
     }
 
     /// Returns the address of the indices in a range of a buffer, and
-    /// [`BoundIndices::partial_end`](crate::runtime::recording::collect::BoundIndices::partial_end). The latter is `Some` only if the device can
-    /// load single bytes and the range ends within a dword whose remaining bytes shaders cannot read. If the device
-    /// cannot load single bytes, the range is handled as by [`address()`].
+    /// [`BoundIndices::partial_end`](crate::runtime::recording::collect::BoundIndices::partial_end). The latter is
+    /// `Some` only if the device can load single bytes and the range ends within a dword whose remaining bytes shaders
+    /// cannot read. If the device cannot load single bytes, the range is handled as by [`address()`].
     ///
     /// # Errors
     /// The errors of [`address()`].

@@ -19,8 +19,9 @@ use vkxfb_rewriter::sysval::{Address, draw_flags, flags, split};
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
 impl Collector {
-    /// Returns the index of the current state in [`Collected::states`](crate::runtime::recording::collect::values::Collected::states), and adds the
-    /// state if it differs from the last one.
+    /// Returns the index of the current state in
+    /// [`Collected::states`](crate::runtime::recording::collect::values::Collected::states), and adds the state if it
+    /// differs from the last one.
     ///
     /// # Errors
     /// [`RuntimeError::HostMemory`]
@@ -275,8 +276,8 @@ const MOST_SLICES: u64 = 64;
 const UNKNOWN_SLICES: u64 = 8;
 
 /// The smallest number of slices per patch on devices with the workaround
-/// [`ShortLoops`](crate::runtime::device::workarounds::WorkaroundEffect::ShortLoops). The more slices a patch has, the fewer
-/// iterations the loops of an invocation have.
+/// [`ShortLoops`](crate::runtime::device::workarounds::WorkaroundEffect::ShortLoops). The more slices a patch has, the
+/// fewer iterations the loops of an invocation have.
 const LEAST_LIMITED_SLICES: u64 = 16;
 
 /// The largest number of slices of `draws` draws that have `patches` patches in all.

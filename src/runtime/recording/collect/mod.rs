@@ -158,8 +158,8 @@ impl Streams {
     /// Begins a capture without draws. After an error [`clear`](Self::clear) must be called.
     ///
     /// # Errors
-    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
-    /// backends.
+    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines
+    /// of other backends.
     ///
     /// # Safety
     /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply.
@@ -183,8 +183,8 @@ impl Streams {
         Ok(())
     }
 
-    /// Does what [`Capture::begin_next`](crate::runtime::Capture::begin_next) does, for a capture that has ended and that was not
-    /// flushed.
+    /// Does what [`Capture::begin_next`](crate::runtime::Capture::begin_next) does, for a capture that has ended and
+    /// that was not flushed.
     ///
     /// # Errors
     /// The errors of [`begin`](Self::begin).

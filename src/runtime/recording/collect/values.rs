@@ -1,5 +1,5 @@
-//! The values that are collected: [`Collected`], on which a [plan](crate::runtime::recording::plan) depends, and [`Bindings`], which
-//! [play](crate::runtime::recording::play) needs in addition.
+//! The values that are collected: [`Collected`], on which a [plan](crate::runtime::recording::plan) depends, and
+//! [`Bindings`], which [play](crate::runtime::recording::play) needs in addition.
 
 #![forbid(unsafe_code)]
 
@@ -68,9 +68,9 @@ pub(in crate::runtime::recording) struct Collected {
     /// The ends of queries, which are executed after all draws.
     pub(in crate::runtime::recording) ends: Vec<Operation>,
     /// The device addresses that captures may read, in buffers for
-    /// [`Purpose::Read`](crate::runtime::memory::descriptors::purpose::Purpose): vertices, indices, predicates and arguments of draws
-    /// since Begin. Capture buffers, counters and queries are not included, nor is memory that shaders access through
-    /// the application's descriptors. Empty under the descriptor plan.
+    /// [`Purpose::Read`](crate::runtime::memory::descriptors::purpose::Purpose): vertices, indices, predicates and
+    /// arguments of draws since Begin. Capture buffers, counters and queries are not included, nor is memory that
+    /// shaders access through the application's descriptors. Empty under the descriptor plan.
     pub(in crate::runtime::recording) reached: Ranges,
 }
 
@@ -207,8 +207,8 @@ pub(in crate::runtime::recording) struct Attributes {
     /// Whether all elements are aligned to the size of the [widest
     /// access](crate::runtime::pipelines::pulling::PulledAttribute::access) to them.
     pub(super) are_aligned: bool,
-    /// The number of elements that the bound vertex buffers have for all attributes with per-vertex rate: of the one with
-    /// the fewest.
+    /// The number of elements that the bound vertex buffers have for all attributes with per-vertex rate: of the one
+    /// with the fewest.
     pub(super) vertices: u32,
     /// The number of elements that the bound vertex buffers have for all attributes with per-instance rate: of the one
     /// with the fewest. With a divisor other than 1 it is not a number of instances.
@@ -249,8 +249,8 @@ impl Collected {
     }
 
     /// Ends the current capture, whose end writes the counters `end`, and begins another one with these buffers, which
-    /// reads the counters `begin`. Returns `false`, and changes nothing, if the two could not be planned together, or if
-    /// there are many captures already.
+    /// reads the counters `begin`. Returns `false`, and changes nothing, if the two could not be planned together, or
+    /// if there are many captures already.
     pub(super) fn begin_next(
         &mut self,
         end: &[Address; MAX_XFB_BUFFERS],
@@ -259,8 +259,8 @@ impl Collected {
     ) -> bool {
         let is_known = self.position == Position::Known(0) && self.knows_draws();
         let continues = *begin != <[Address; _]>::default();
-        // The CPU knows the value of a counter only if it was written by the end of the current capture. All buffers have
-        // the same number of records then, from which all positions follow.
+        // The CPU knows the value of a counter only if it was written by the end of the current capture. All buffers
+        // have the same number of records then, from which all positions follow.
         let is_written = |number: usize| match (self.targets[number], targets[number]) {
             (Some(_), Some(_)) => begin[number] == end[number] && begin[number] != [0; 2],
             (None, Some(_)) => false,
@@ -315,8 +315,8 @@ impl Collected {
     }
 
     /// Discards the draws of all captures, whose last one writes the counters `end` when it ends. Of all counters that
-    /// captures write, those that the first capture does not begin with become 0: the captures after it begin with none,
-    /// or where the one before them ended.
+    /// captures write, those that the first capture does not begin with become 0: the captures after it begin with
+    /// none, or where the one before them ended.
     pub(super) fn discard_all(&mut self, end: &mut [Address; MAX_XFB_BUFFERS]) {
         for (counter, begin) in end.iter_mut().zip(&self.counters) {
             if *begin != Address::default() {
@@ -353,8 +353,8 @@ impl Collected {
         self.targets.iter().flatten()
     }
 
-    /// Whether any capture buffer is bound for the current capture. If not, its primitives are only counted, as needed, and
-    /// as written unless the stream [is captured](Self::is_captured).
+    /// Whether any capture buffer is bound for the current capture. If not, its primitives are only counted, as needed,
+    /// and as written unless the stream [is captured](Self::is_captured).
     pub(in crate::runtime::recording) fn has_targets(&self) -> bool {
         self.bound_targets().next().is_some()
     }
@@ -367,8 +367,8 @@ impl Collected {
     }
 
     /// Whether a dispatch of listed draws may contain draws with either of these states: the same Vulkan pipeline
-    /// captures them with the same descriptor sets or heaps. Everything else that is bound or set is a parameter of each
-    /// draw in the list.
+    /// captures them with the same descriptor sets or heaps. Everything else that is bound or set is a parameter of
+    /// each draw in the list.
     pub(in crate::runtime::recording) fn share_dispatch(&self, one: usize, other: usize) -> bool {
         let [one, other] = [one, other].map(|state| self.states.get(state));
         one.zip(other).is_some_and(|(one, other)| {

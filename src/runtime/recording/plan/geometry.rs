@@ -146,8 +146,8 @@ impl Planner<'_> {
         self.plan.steps.push(Step::Barrier { which, when: When::Always, then });
     }
 
-    /// Adds the dispatches of all groups for one pass. For the emit pass, `emit_batches` is the block of its batches; for
-    /// the count pass it is `None`.
+    /// Adds the dispatches of all groups for one pass. For the emit pass, `emit_batches` is the block of its batches;
+    /// for the count pass it is `None`.
     fn push_captures(&mut self, entries: BlockId, emit_batches: Option<BlockId>) {
         for number in 0..self.plan.entry_groups.len() {
             let group = self.plan.entry_groups[number];
@@ -170,8 +170,8 @@ impl Planner<'_> {
     }
 
     /// Divides draws into entries on the CPU, which knows their input primitives, and lists them in groups with the
-    /// same pipeline, descriptor sets and queries. Returns the memory block of the entries' counts, and the block with the
-    /// addresses of the entries of each group.
+    /// same pipeline, descriptor sets and queries. Returns the memory block of the entries' counts, and the block with
+    /// the addresses of the entries of each group.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].

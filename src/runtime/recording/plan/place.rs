@@ -51,8 +51,8 @@ pub(in crate::runtime::recording) struct Placed {
 /// A dispatch of draws that the CPU placed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// The draws are the `count` elements of [`Plan::placed`](crate::runtime::recording::plan::Plan::placed) from index `first` on. Their states
-    /// [share dispatches](crate::runtime::recording::collect::Collected::share_dispatch).
+    /// The draws are the `count` elements of [`Plan::placed`](crate::runtime::recording::plan::Plan::placed) from index
+    /// `first` on. Their states [share dispatches](crate::runtime::recording::collect::Collected::share_dispatch).
     pub(super) first: usize,
     pub(super) count: usize,
     pub(super) workgroups: u32,
@@ -455,9 +455,9 @@ impl Planner<'_> {
         Ok(self.plan.upload_list(draws, workgroups))
     }
 
-    /// Whether Vulkan pipelines for one draw ([`DrawSource::Pushed`]) support this draw: all elements of an attribute begin
-    /// less than 4 GiB after its first element, and either all accesses are aligned to their size, or these pipelines
-    /// test the alignment.
+    /// Whether Vulkan pipelines for one draw ([`DrawSource::Pushed`]) support this draw: all elements of an attribute
+    /// begin less than 4 GiB after its first element, and either all accesses are aligned to their size, or these
+    /// pipelines test the alignment.
     pub(super) fn is_single(&self, draw: &CollectedDraw, state: &State) -> bool {
         !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(state))
     }

@@ -816,8 +816,8 @@ fn captures_are_joined_where_they_are_apart() {
     assert!(!with(|collected| collected.draws[1] = indirect(collected.draws[1], 1)));
 }
 
-/// A capture that begins where the one before it ended is placed behind it, with no barrier between the two. The counter
-/// is written once, with the end of the last capture.
+/// A capture that begins where the one before it ended is placed behind it, with no barrier between the two. The
+/// counter is written once, with the end of the last capture.
 #[test]
 fn captures_that_continue_are_placed_behind_each_other() {
     let mut collected = two_captures(0);

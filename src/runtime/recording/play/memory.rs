@@ -489,8 +489,8 @@ impl Player<'_> {
             values.map(|value| u32::try_from(value).unwrap_or(u32::MAX))
         };
         let mut strides = of(|target| target.buffer.stride.into());
-        // Kernels take strides of 0 for a stream that is not captured. Where no buffer is bound that the stream is captured
-        // to, any other stride says that no record fits, because the sizes are 0.
+        // Kernels take strides of 0 for a stream that is not captured. Where no buffer is bound that the stream is
+        // captured to, any other stride says that no record fits, because the sizes are 0.
         if self.collected.is_captured && !self.collected.has_targets() {
             strides[0] = 4;
         }

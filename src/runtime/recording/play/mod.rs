@@ -34,7 +34,8 @@ pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
-    /// The accesses of earlier captures. `None` unless captures are [played in order](crate::runtime::Capture::play_in_order).
+    /// The accesses of earlier captures. `None` unless captures are [played in
+    /// order](crate::runtime::Capture::play_in_order).
     pub(super) order: Option<CaptureOrder>,
     /// Whether kernels, or sets of the descriptor plan, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
@@ -134,8 +135,8 @@ struct PlacedState {
     state: usize,
     /// The address of the [table](vkxfb_rewriter::sysval::Sysvals::table).
     table: Address,
-    /// The address of the first [copy](crate::runtime::device::descriptor_heaps::HeapInterface::addresses) of push data, or 0 if
-    /// there is none.
+    /// The address of the first [copy](crate::runtime::device::descriptor_heaps::HeapInterface::addresses) of push
+    /// data, or 0 if there is none.
     first_copy: u64,
 }
 

@@ -109,7 +109,8 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
 }
 
 impl Player<'_> {
-    /// Finds the accesses of the steps that follow a barrier, and stores them in [`Places`](crate::runtime::recording::play::Places).
+    /// Finds the accesses of the steps that follow a barrier, and stores them in
+    /// [`Places`](crate::runtime::recording::play::Places).
     ///
     /// They do not include accesses of shaders through the application's descriptors, nor accesses to the arena,
     /// because each recording takes new memory from it. (Recordings share the memory of entry counts, but plans with
