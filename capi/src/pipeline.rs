@@ -424,9 +424,9 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     let (vertex, tessellation, geometry) = unsafe {
         let geometry = (info.p_geometry_shader, "pGeometryShader");
         (
-            Stage::vertex(info)?,
+            CallerShader::vertex(info)?,
             Tessellation::new(info)?,
-            Stage::later(geometry, ExecutionModel::Geometry)?,
+            CallerShader::later(geometry, ExecutionModel::Geometry)?,
         )
     };
     // SAFETY: as above.
@@ -499,8 +499,8 @@ fn capture_list(shader: &Shader<'_>, varyings: &[&str]) -> Result<CaptureList, L
 
 /// The tessellation shaders of the caller, and their state.
 struct Tessellation<'a> {
-    control: Stage<'a>,
-    evaluation: Stage<'a>,
+    control: CallerShader<'a>,
+    evaluation: CallerShader<'a>,
     patch_control_points: u32,
     domain_origin: DomainOrigin,
 }
@@ -515,8 +515,8 @@ impl<'a> Tessellation<'a> {
         // SAFETY: the caller's contract.
         let (control, evaluation) = unsafe {
             (
-                Stage::later(control, ExecutionModel::TessellationControl)?,
-                Stage::later(evaluation, ExecutionModel::TessellationEvaluation)?,
+                CallerShader::later(control, ExecutionModel::TessellationControl)?,
+                CallerShader::later(evaluation, ExecutionModel::TessellationEvaluation)?,
             )
         };
         let (control, evaluation) = match (control, evaluation) {
@@ -539,7 +539,7 @@ impl<'a> Tessellation<'a> {
 }
 
 /// A shader of the caller, with its entry point and specialization constants.
-struct Stage<'a> {
+struct CallerShader<'a> {
     words: &'a [u32],
     /// The stage of the shader. `None` for the vertex shader, because lowering looks for a vertex
     /// shader by default.
@@ -548,7 +548,7 @@ struct Stage<'a> {
     specialization: Vec<SpecializationConstant<'a>>,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> CallerShader<'a> {
     /// # Safety
     /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn vertex(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Self, Error> {

@@ -28,7 +28,7 @@ pub(super) const INNER_GAP: usize = 17;
 /// An offset in a record of buffer 1 that is in the gap after its only output.
 pub(super) const OUTER_GAP: usize = 9;
 
-struct Buffer {
+struct SyntheticBuffer {
     stride: usize,
     /// The ranges of bytes of a record that outputs cover.
     covered: Vec<Range<usize>>,
@@ -136,7 +136,7 @@ pub(super) struct Synthetic {
     primitives: Primitives,
     pub preserves_provoking_vertex: bool,
     layout: Layout,
-    buffers: Vec<Buffer>,
+    buffers: Vec<SyntheticBuffer>,
 }
 
 /// Returns the layout of the outputs. Buffer 0 has a position, a gap of a dword, and a colour.
@@ -166,7 +166,7 @@ fn layout() -> Layout {
     }
 }
 
-impl Buffer {
+impl SyntheticBuffer {
     fn new(layout: &Layout, buffer: u32, vertices: u32, written: usize, spare: usize) -> Self {
         let stride = layout.strides[buffer as usize].unwrap_or_default() as usize;
         let covered = layout
@@ -200,8 +200,9 @@ impl Synthetic {
         };
         let m = capture.vertices_per_primitive();
         let (vertices, written) = (capture.sequence().vertex_count(), capture.record_count());
-        capture.buffers =
-            [0, 1].map(|buffer| Buffer::new(&capture.layout, buffer, vertices, written, m)).into();
+        capture.buffers = [0, 1]
+            .map(|buffer| SyntheticBuffer::new(&capture.layout, buffer, vertices, written, m))
+            .into();
         capture.write_all();
         capture
     }

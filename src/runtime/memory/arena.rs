@@ -29,8 +29,8 @@ use crate::runtime::memory::descriptors::windows::Window;
 use crate::runtime::memory::destroy::DestroyObject;
 use vkxfb_rewriter::setters;
 
+pub(crate) use self::part::{ArenaPart, Suballocation, aligned};
 use self::part::{Level, PartKind};
-pub(crate) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
 /// The number of descriptor sets that a growing arena allocates when all its sets are taken.
@@ -88,8 +88,8 @@ impl ArenaDesc {
 /// sets for these buffers.
 #[derive(Debug)]
 pub struct Arena {
-    upload: Part,
-    scratch: Part,
+    upload: ArenaPart,
+    scratch: ArenaPart,
     /// Pools of descriptor sets. The list is empty if the device uses addresses.
     sets: Vec<Sets>,
     /// Scratch memory that the captures in one command buffer use one after the other. `None` if no recording has taken
@@ -142,9 +142,9 @@ impl Arena {
         desc: &ArenaDesc,
     ) -> Result<Self, RuntimeError> {
         // SAFETY: the caller's contract.
-        let upload = unsafe { Part::new(ctx, allocator, PartKind::Upload, desc.upload) }?;
+        let upload = unsafe { ArenaPart::new(ctx, allocator, PartKind::Upload, desc.upload) }?;
         // SAFETY: the caller's contract.
-        let scratch = unsafe { Part::new(ctx, allocator, PartKind::Scratch, desc.scratch) };
+        let scratch = unsafe { ArenaPart::new(ctx, allocator, PartKind::Scratch, desc.scratch) };
         let scratch = match scratch {
             Ok(scratch) => scratch,
             Err(error) => {
@@ -326,11 +326,11 @@ impl ArenaAccess<'_> {
         }
     }
 
-    pub(crate) fn upload(&mut self) -> &mut Part {
+    pub(crate) fn upload(&mut self) -> &mut ArenaPart {
         &mut self.arena.upload
     }
 
-    pub(crate) fn scratch(&mut self) -> &mut Part {
+    pub(crate) fn scratch(&mut self) -> &mut ArenaPart {
         &mut self.arena.scratch
     }
 

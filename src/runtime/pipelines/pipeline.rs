@@ -206,7 +206,7 @@ impl<'a> PipelineDesc<'a> {
 /// milliseconds that the driver's compiler needs.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    shared: Arc<Shared>,
+    shared: Arc<SharedPipeline>,
 }
 
 #[derive(Debug)]
@@ -224,7 +224,7 @@ enum Raw {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedPipeline {
     objects: Objects,
     backend: Backend,
     layout: Layout,
@@ -444,7 +444,7 @@ impl Pipeline {
             words = shader.words.len(),
             "pipeline"
         );
-        let shared = Shared {
+        let shared = SharedPipeline {
             objects,
             backend,
             layout: shader.layout.clone(),

@@ -11,7 +11,7 @@ use vkxfb_rewriter::spirv::NumericClass;
 
 use super::{Compared, in_order};
 use crate::capture::device::Taken;
-use crate::capture::plan::Plan;
+use crate::capture::plan::CapturePlan;
 use crate::capture::records::{Column, Number, Records};
 
 /// The largest difference between floats of the same vertex, as a fraction of the range of all values of the component:
@@ -27,7 +27,7 @@ const AXES: usize = 3;
 /// Compares the capture `taken` of tessellation shaders with the driver's own capture `native`: byte by byte and, if
 /// bytes differ, as sets of primitives.
 pub(in crate::capture) fn of_patches(
-    plan: &Plan,
+    plan: &CapturePlan,
     taken: &Taken,
     native: &Taken,
     per_primitive: u32,
@@ -38,7 +38,7 @@ pub(in crate::capture) fn of_patches(
     }
     let ours = plan.records(taken, per_primitive);
     let theirs = plan.records(native, per_primitive);
-    let mut vertices = Vertices::new(&plan.columns, [&ours, &theirs]);
+    let mut vertices = ComparedVertices::new(&plan.columns, [&ours, &theirs]);
     let m = per_primitive.max(1) as usize;
     let of = |numbers: &[u32]| -> Vec<Primitive> { numbers.chunks_exact(m).map(turned).collect() };
     let own_numbers = vertices.numbers(&ours);
@@ -174,7 +174,7 @@ struct Component {
 }
 
 /// The different vertices of both captures, which are numbered.
-struct Vertices<'a> {
+struct ComparedVertices<'a> {
     columns: &'a [Column],
     components: Vec<Component>,
     /// The floats by which vertices are looked up.
@@ -186,7 +186,7 @@ struct Vertices<'a> {
     largest: f64,
 }
 
-impl<'a> Vertices<'a> {
+impl<'a> ComparedVertices<'a> {
     fn new(columns: &'a [Column], both: [&Records<'_>; 2]) -> Self {
         let mut components: Vec<Component> = Vec::new();
         for column in columns {
@@ -278,7 +278,7 @@ mod tests {
     use crate::capture::records::columns;
 
     /// A plan that captures a `vec2` and a `uint`.
-    fn plan() -> Plan {
+    fn plan() -> CapturePlan {
         let output = |offset, components, class, name: &str| CapturedOutput {
             buffer: 0,
             offset,
@@ -301,7 +301,7 @@ mod tests {
             varyings: Vec::new(),
         };
         let columns = columns(&layout, &[]);
-        Plan { layout, stream: 0, other_streams: Vec::new(), columns }
+        CapturePlan { layout, stream: 0, other_streams: Vec::new(), columns }
     }
 
     /// A vertex: its place, and the number of its patch.

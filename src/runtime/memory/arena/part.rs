@@ -16,7 +16,7 @@ const MIN_GROWTH: u64 = 64 << 10;
 
 /// A bump allocator over blocks, which are buffers. Each suballocation lies within one block.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ArenaPart {
     kind: PartKind,
     blocks: Vec<ArenaBlock>,
     /// The index of the block that memory is taken from. Nothing is taken from later blocks.
@@ -52,7 +52,7 @@ pub(crate) struct Suballocation {
     pub(crate) offset: u64,
 }
 
-/// How much of a part (upload or scratch) was taken at some time, for [`Part::rewind`].
+/// How much of a part (upload or scratch) was taken at some time, for [`ArenaPart::rewind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Level {
     current: usize,
@@ -131,7 +131,7 @@ impl ArenaBlock {
     }
 }
 
-impl Part {
+impl ArenaPart {
     /// What [`RuntimeError::ArenaFull`] calls scratch memory.
     pub(crate) const SCRATCH: &'static str = PartKind::Scratch.name();
 

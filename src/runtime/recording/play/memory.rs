@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::runtime::device::descriptor_heaps::HeapInterface;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::memory::arena::{Part, Suballocation, aligned};
+use crate::runtime::memory::arena::{ArenaPart, Suballocation, aligned};
 use crate::runtime::pipelines::pipeline::Pipeline;
 use crate::runtime::recording::collect::{
     Attributes, BoundCaptureBuffer, Collected, Position, State,
@@ -83,7 +83,7 @@ impl Player<'_> {
     /// Adds to an error about scratch memory how much of it is for primitive restart.
     fn with_restarts(&self, mut error: RuntimeError) -> RuntimeError {
         if let RuntimeError::ArenaFull { part, restarts, .. } = &mut error
-            && *part == Part::SCRATCH
+            && *part == ArenaPart::SCRATCH
         {
             let is_table =
                 |block: &&MemoryBlock| block.contents == Contents::Scratch(Scratch::RestartTable);
@@ -237,7 +237,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn write(&self, part: &mut Part, upload: &Upload) -> Result<Suballocation, RuntimeError> {
+    fn write(&self, part: &mut ArenaPart, upload: &Upload) -> Result<Suballocation, RuntimeError> {
         let Plan { placed, operations, groups, entry_groups, restarts, .. } = &*self.plan;
         let at = |block: BlockId| split(self.places.address_of(block));
         match *upload {
@@ -390,7 +390,7 @@ impl Player<'_> {
     /// workgroup, so that no workgroup has to search for its draw.
     fn write_list(
         &self,
-        part: &mut Part,
+        part: &mut ArenaPart,
         placed: &[Placed],
         workgroups: usize,
     ) -> Result<Suballocation, RuntimeError> {
@@ -422,7 +422,7 @@ impl Player<'_> {
     }
 
     /// Writes the commands of the setup kernel, one for each collected draw.
-    fn write_commands(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
+    fn write_commands(&self, part: &mut ArenaPart) -> Result<Suballocation, RuntimeError> {
         let Plan { groups, entry_groups, restarts, .. } = &*self.plan;
         // The primitives that geometry shaders emit are counted later, by the place kernel.
         let is_counted = entry_groups.is_empty();
