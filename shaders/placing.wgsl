@@ -4,14 +4,14 @@
 // The parameters for placing draws: where the capture begins in its buffers, where the buffers end, and to which
 // addresses the position after the capture is written.
 struct Progress {
-    // `state` is the address of the positions that an earlier kernel of the same capture wrote to its `new_state`, or
-    // 0. `new_state` is the address to write the positions after the draws to, or 0.
-    state: vec2<u32>,
-    new_state: vec2<u32>,
-    // For each buffer, in bytes: the position to begin at if there is neither `state` nor a counter; the size of the
-    // bound range; and the size of a record, or 0 if nothing is captured to the buffer. Then the address of the counter
-    // to begin with, and the address of the counter to write at the end, each or 0. For a stream whose buffers are not
-    // bound, the first size is 0 and the first stride 4, so that nothing fits.
+    // `earlier_positions` is the address of the positions that an earlier kernel of the same capture wrote to its
+    // `later_positions`; `later_positions` is the address to write the positions after the draws to. Each may be 0.
+    earlier_positions: vec2<u32>,
+    later_positions: vec2<u32>,
+    // For each buffer, in bytes: the position to begin at if there is neither `earlier_positions` nor a counter; the
+    // size of the bound range; and the size of a record, or 0 if nothing is captured to the buffer. Then the address of
+    // the counter to begin with, and the address of the counter to write at the end, each or 0. For a stream whose
+    // buffers are not bound, the first size is 0 and the first stride 4, so that nothing fits.
     positions: vec4<u32>,
     sizes: vec4<u32>,
     strides: vec4<u32>,
@@ -51,9 +51,9 @@ fn load_progress(at: vec2<u32>) -> Progress {
 // The positions where the capture begins, in bytes from the start of each bound range. A counter
 // that is not a multiple of 4 is rounded down. `readable` is the address of 16 readable bytes.
 fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
-    let state = address_or(progress.state, readable);
-    if is_address(progress.state) {
-        return load4_written(state);
+    let earlier = address_or(progress.earlier_positions, readable);
+    if is_address(progress.earlier_positions) {
+        return load4_written(earlier);
     }
     var positions = progress.positions;
     for (var b = 0u; b < 4u; b++) {
@@ -66,11 +66,11 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
 }
 
 // Stores where in each capture buffer the next record begins after `records` records from `positions` on: in
-// `new_state`, and in the counters that the end of the capture writes.
+// `later_positions`, and in the counters that the end of the capture writes.
 fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
     let new_positions = positions + records * progress.strides;
-    if is_address(progress.new_state) {
-        store4(progress.new_state, 0u, new_positions);
+    if is_address(progress.later_positions) {
+        store4(progress.later_positions, 0u, new_positions);
     }
     for (var b = 0u; b < 4u; b++) {
         if is_address(progress.new_counters[b]) {

@@ -179,7 +179,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("Progress"),
         expected!(Progress:
-            state, new_state, positions, sizes, strides, counters, new_counters)
+            earlier_positions, later_positions, positions, sizes, strides, counters, new_counters)
     );
     assert_eq!(
         layout("Fused"),

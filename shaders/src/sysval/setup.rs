@@ -142,11 +142,11 @@ pub struct Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Progress {
-    /// The address of the positions that an earlier recording of the capture wrote to its `new_state`, or 0.
-    pub state: Address,
+    /// The address of the positions that an earlier recording of the capture wrote to its `later_positions`, or 0.
+    pub earlier_positions: Address,
     /// The address at which the positions after the last draw are written, or 0.
-    pub new_state: Address,
-    /// The positions in bytes in each bound range, if there is neither `state` nor a counter.
+    pub later_positions: Address,
+    /// The positions in bytes in each bound range, if there is neither `earlier_positions` nor a counter.
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// The size of each bound range in bytes.
     pub sizes: [u32; MAX_XFB_BUFFERS],

@@ -507,8 +507,8 @@ impl Player<'_> {
             Position::Known(_) | Position::Earlier => [Address::default(); MAX_XFB_BUFFERS],
         };
         Progress {
-            state: address(earlier.filter(|_| *position == Position::Earlier)),
-            new_state: address(self.places.positions),
+            earlier_positions: address(earlier.filter(|_| *position == Position::Earlier)),
+            later_positions: address(self.places.positions),
             positions,
             sizes: of(|target| target.buffer.size.min(MAX_BUFFER_SIZE)),
             strides,
