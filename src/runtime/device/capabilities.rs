@@ -263,7 +263,6 @@ impl Capabilities {
         physical_device: vk::PhysicalDevice,
     ) -> Result<Self, RuntimeError> {
         let version = instance_api_version.max(vk::API_VERSION_1_0);
-        // SAFETY: the caller's contract.
         let capabilities = unsafe { query::query(entry, instance, version, physical_device) }?;
         tracing::debug!(
             device = capabilities.device_name,

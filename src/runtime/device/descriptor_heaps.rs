@@ -125,7 +125,6 @@ pub(crate) unsafe fn record_parameters(
     layout: vk::PipelineLayout,
     bytes: &[u8],
 ) {
-    // SAFETY: the caller's contract.
     unsafe {
         match transport {
             ParameterTransport::PushConstants => {

@@ -151,15 +151,12 @@ impl CreateInfoAdditions {
     ) -> vk::DeviceCreateInfo<'a> {
         self.names = extensions.iter().map(|name| name.as_ptr()).collect();
         let mut info = info.enabled_extension_names(&self.names);
-        // SAFETY: the caller's contract.
         let chained_core = unsafe { chain::find_core_features(info.p_next) };
-        // SAFETY: the caller's contract.
         let is_missing = |feature: &&ChainedFeature| !unsafe { feature.enable(info.p_next) };
         let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
 
         let structures = &mut *self.structures;
         match chained_core {
-            // SAFETY: the caller's contract.
             Some(chained) => unsafe { *chained = *core },
             None => {
                 structures.core = *core;

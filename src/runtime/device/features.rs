@@ -346,7 +346,6 @@ impl RequiredFeatures {
         additions: &'a mut CreateInfoAdditions,
     ) -> vk::DeviceCreateInfo<'a> {
         let mut all: Vec<&CStr> = self.extensions();
-        // SAFETY: the caller's contract.
         let core = unsafe {
             all.extend(extensions::extension_names(&info));
             self.core_features(&extensions::core_features(&info))
@@ -362,7 +361,6 @@ impl RequiredFeatures {
             chained.push(ChainedFeature::VulkanMemoryModelDeviceScope);
         }
         tracing::debug!(extensions = ?all, ?chained, "device creation");
-        // SAFETY: the caller's contract.
         unsafe { additions.add_to(info, &all, &core, &chained) }
     }
 
@@ -387,7 +385,6 @@ impl RequiredFeatures {
         f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
     ) -> R {
         let mut additions = CreateInfoAdditions::default();
-        // SAFETY: the caller's contract.
         f(&unsafe { self.add_to(info, &mut additions) })
     }
 }

@@ -141,9 +141,7 @@ impl Arena {
         allocator: &mut dyn MemoryAllocator,
         desc: &ArenaDesc,
     ) -> Result<Self, RuntimeError> {
-        // SAFETY: the caller's contract.
         let upload = unsafe { ArenaPart::new(ctx, allocator, PartKind::Upload, desc.upload) }?;
-        // SAFETY: the caller's contract.
         let scratch = unsafe { ArenaPart::new(ctx, allocator, PartKind::Scratch, desc.scratch) };
         let scratch = match scratch {
             Ok(scratch) => scratch,
@@ -155,7 +153,6 @@ impl Arena {
         };
         let context = ctx.id();
         let mut this = Self { upload, scratch, sets: Vec::new(), reused: None, context };
-        // SAFETY: the caller's contract.
         match unsafe { this.add_sets(ctx, desc.descriptor_sets) } {
             Ok(()) => Ok(this),
             Err(error) => {
@@ -208,7 +205,6 @@ impl Arena {
     unsafe fn add_sets(&mut self, ctx: &Context, count: u32) -> Result<(), RuntimeError> {
         if let Some(limits) = ctx.table() {
             self.sets.try_room(1)?;
-            // SAFETY: the caller's contract.
             self.sets.push(unsafe { Sets::new(ctx, limits, count) }?);
         }
         Ok(())
@@ -251,7 +247,6 @@ impl Arena {
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Arena {
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.upload.destroy(ctx, allocator);
             self.scratch.destroy(ctx, allocator);
@@ -389,7 +384,6 @@ impl ArenaAccess<'_> {
         let Self { arena, allocator } = self;
         let mut set = arena.sets.iter_mut().find_map(Sets::take);
         if set.is_none() && allocator.is_some() {
-            // SAFETY: the caller's contract.
             unsafe { arena.add_sets(ctx, SETS_GROWTH) }?;
             set = arena.sets.last_mut().and_then(Sets::take);
         }

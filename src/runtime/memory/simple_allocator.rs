@@ -50,7 +50,6 @@ impl SimpleAllocator {
         physical_device: vk::PhysicalDevice,
         context: &Context,
     ) -> Self {
-        // SAFETY: the caller's contract.
         let memory = unsafe { instance.get_physical_device_memory_properties(physical_device) };
         Self { context: context.clone(), memory }
     }
@@ -116,7 +115,6 @@ unsafe impl MemoryAllocator for SimpleAllocator {
             info = info.push_next(&mut flags);
         }
         let device = self.context.device();
-        // SAFETY: the caller's contract.
         let memory = unsafe { device.allocate_memory(&info, None) }?;
         let mapped = match location {
             MemoryLocation::Device => Ok(None),

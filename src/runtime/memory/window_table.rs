@@ -292,7 +292,6 @@ impl LastSets {
         {
             return Ok(*set);
         }
-        // SAFETY: the caller's contract.
         let set = unsafe { arena.take_set(ctx) }?;
         let info = |window: &Window| vk::DescriptorBufferInfo {
             buffer: window.buffer,

@@ -282,7 +282,6 @@ impl Pipeline {
         let shader = desc.shader;
         let attributes = check::check(ctx, desc)?;
         let entry = entry_name(&shader.entry_point)?;
-        // SAFETY: the caller's contract.
         let layout = unsafe { create_layout(ctx, desc) }?;
         let backend = shader.backend();
         ctx.name(layout.raw, &format!("vkxfb {}", backend.name()));
@@ -300,7 +299,6 @@ impl Pipeline {
             unsafe { layout.destroy(ctx) };
         })?;
         let pipeline = Self::of(ctx, desc, Objects { raw, layout }, attributes);
-        // SAFETY: the caller's contract.
         if let Err(error) = unsafe { pipeline.prepare(ctx, desc.prepared, desc.cache) } {
             // SAFETY: nothing uses what was created so far.
             unsafe { ctx.destroy(pipeline, &mut ()) };
@@ -351,7 +349,6 @@ impl Pipeline {
             .iter()
             .map(|draws| if self.primitive_restart() { *draws } else { draws.without_restart() });
         for key in possible.flat_map(|draws| draws.keys(is_fixed, has_addresses)) {
-            // SAFETY: the caller's contract.
             unsafe { self.compiled(ctx, key, cache) }?;
         }
         Ok(())

@@ -242,7 +242,6 @@ impl<'a> VariantDesc<'a> {
             .descriptors(self.descriptors)
             .cache(cache);
         let desc = self.topology.map_or(desc, |topology| desc.topology(topology));
-        // SAFETY: the caller's contract.
         Ok(unsafe { Pipeline::new(ctx, &desc) }?)
     }
 }
@@ -322,7 +321,6 @@ impl Variants {
                 Made::Forgotten => continue,
                 Made::Nothing => {}
             }
-            // SAFETY: the caller's contract.
             let result = unsafe { desc.make(ctx, cache) };
             *made = match &result {
                 Ok(pipeline) => Made::Pipeline(pipeline.clone()),
@@ -387,7 +385,6 @@ impl Variants {
 impl<A: ?Sized> DestroyObject<A> for Variants {
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         for slot in self.remove(|_| true) {
-            // SAFETY: the caller's contract.
             unsafe { ctx.destroy(slot.forget(), allocator) };
         }
     }

@@ -37,7 +37,6 @@ use vkxfb_rewriter::vertex_input::{VertexAttribute, VertexBinding, VertexFormat,
 pub unsafe fn vertex_input(
     info: &vk::PipelineVertexInputStateCreateInfo<'_>,
 ) -> Result<VertexInput, RuntimeError> {
-    // SAFETY: the caller's contract.
     let (bindings, attributes, divisors) = unsafe {
         (
             slice(info.p_vertex_binding_descriptions, info.vertex_binding_description_count),
@@ -160,7 +159,6 @@ pub unsafe fn tessellation(
 pub unsafe fn specialization<'a>(
     info: &vk::SpecializationInfo<'a>,
 ) -> Result<Vec<SpecializationConstant<'a>>, RuntimeError> {
-    // SAFETY: the caller's contract.
     let (entries, data): (&[vk::SpecializationMapEntry], &'a [u8]) = unsafe {
         let data = if info.p_data.is_null() {
             &[]
@@ -225,7 +223,6 @@ unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     if count == 0 || start.is_null() {
         &[]
     } else {
-        // SAFETY: the caller's contract.
         unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 }

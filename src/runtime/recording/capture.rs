@@ -95,7 +95,6 @@ impl Capture {
     pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
-        // SAFETY: the caller's contract.
         let begun = unsafe { self.streams.begin(desc) };
         if begun.is_err() {
             self.clear();
@@ -133,7 +132,6 @@ impl Capture {
         if !self.is_ended || self.flushed.is_some() {
             return Ok(false);
         }
-        // SAFETY: the caller's contract.
         let has_begun = unsafe { self.streams.begin_next(desc) }?;
         self.is_ended = !has_begun;
         Ok(has_begun)
@@ -198,7 +196,6 @@ impl Capture {
     /// # Safety
     /// The requirements of [`Recorder::end`](crate::runtime::Recorder::end) apply.
     pub unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.streams.end(counters) }?;
         (self.is_abandoned, self.is_ended) = (false, true);
         Ok(())
@@ -246,7 +243,6 @@ impl Capture {
         arena: impl Into<ArenaAccess<'a>>,
         cmd: vk::CommandBuffer,
     ) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.play_with(&mut Playback::new(arena.into(), cmd)) }
     }
 
@@ -274,7 +270,6 @@ impl Capture {
         cmd: vk::CommandBuffer,
         order: &mut CaptureOrder,
     ) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.play_ordered(&mut Playback::new(arena.into(), cmd), Some(order)) }
     }
 
@@ -298,7 +293,6 @@ impl Capture {
     ) -> Result<Recorded, RuntimeError> {
         let mut playback = Playback::new(arena.into(), cmd);
         playback.descriptors = *descriptors;
-        // SAFETY: the caller's contract.
         let recorded = unsafe { self.play_ordered(&mut playback, order) };
         *descriptors = playback.descriptors;
         recorded
@@ -314,14 +308,12 @@ impl Capture {
         order: Option<&mut CaptureOrder>,
     ) -> Result<Recorded, RuntimeError> {
         let Some(order) = order else {
-            // SAFETY: the caller's contract.
             return unsafe { self.play_with(playback) };
         };
         if self.flushed.is_some() {
             order.forget();
         }
         playback.order = Some(std::mem::take(order));
-        // SAFETY: the caller's contract.
         let recorded = unsafe { self.play_with(playback) };
         *order = playback.order.take().unwrap_or_default();
         recorded
@@ -341,7 +333,6 @@ impl Capture {
             playback.sets_disturbed = flushed.sets_disturbed;
             playback.layout = flushed.layout;
         }
-        // SAFETY: the caller's contract.
         unsafe { self.record(playback, true) }?;
         Ok(playback.recorded)
     }
@@ -355,7 +346,6 @@ impl Capture {
     /// # Safety
     /// The requirements of [`play`](Self::play) apply.
     pub(super) unsafe fn flush(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         let after = unsafe { self.record(playback, false) }?;
         self.go_on(playback, &after);
         self.streams.forget_ended();
@@ -388,7 +378,6 @@ impl Capture {
         playback: &mut Playback<'_>,
         counters: &[Option<CounterBuffer>],
     ) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             self.end(counters)?;
             self.record(playback, true)?;
@@ -413,7 +402,6 @@ impl Capture {
         let mut all = StreamContinuations::default();
         let count = self.streams.all().len();
         for (stream, after) in all.iter_mut().enumerate().take(count) {
-            // SAFETY: the caller's contract.
             match unsafe { self.record_stream(playback, stream, is_end) } {
                 Ok(found) => *after = Some(found),
                 Err(error) => {
@@ -452,7 +440,6 @@ impl Capture {
         let counters = if is_end { collector.end_counters } else { Default::default() };
         let mut recording =
             Recording { plan, places, kernels, collector, flushed, stream, earlier };
-        // SAFETY: the caller's contract.
         unsafe { recording.record(playback, counters) }
     }
 }
@@ -494,14 +481,12 @@ impl Recording<'_> {
             are_several && self.plan.make_joined(&limits_of(ctx), collected, &counters)?;
         let parts = if are_joined { Vec::new() } else { collected.parts() };
         if parts.len() < 2 {
-            // SAFETY: the caller's contract.
             return unsafe { self.record_part(playback, counters, are_joined) };
         }
         let (is_in_order, before) = (playback.order.is_some(), playback.recorded);
         if are_several {
             playback.order.get_or_insert_default();
         }
-        // SAFETY: the caller's contract.
         let result = unsafe { self.record_parts(playback, counters, &parts) };
         playback.order.take_if(|_| !is_in_order);
         if result.is_err() && playback.recorded != before {
@@ -509,7 +494,6 @@ impl Recording<'_> {
                 // The captures that were not recorded may later be played without a [`CaptureOrder`]. So a barrier
                 // orders them after those that were recorded.
                 let (ctx, which) = (&self.collector.ctx, Barrier::BetweenCaptures);
-                // SAFETY: the caller's contract.
                 playback.recorded.barriers += unsafe { ctx.kernel_barrier(playback.cmd, which) };
             }
             let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
@@ -561,7 +545,6 @@ impl Recording<'_> {
             if next.is_none() {
                 collected.ends.clone_from(&ends);
             }
-            // SAFETY: the caller's contract.
             result = unsafe { self.record_part(playback, counters, false) };
             let Ok(after) = &result else {
                 failed = Some(part);
@@ -617,7 +600,6 @@ impl Recording<'_> {
                 counters: &counters,
                 earlier: *earlier,
             };
-            // SAFETY: the caller's contract.
             after = unsafe { player.record(playback, is_planned) }?;
         }
         Ok(after)

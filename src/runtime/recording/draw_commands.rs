@@ -40,7 +40,6 @@ impl Recorder<'_> {
         topology: PrimitiveTopology,
         draw: &Draw,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::Draw(draw), 0) }
     }
 
@@ -63,7 +62,6 @@ impl Recorder<'_> {
         topology: PrimitiveTopology,
         draw: &DrawIndexed,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::Indexed(draw), 0) }
     }
 
@@ -82,7 +80,6 @@ impl Recorder<'_> {
         draws: &[Draw],
     ) -> Result<(), RuntimeError> {
         for (index, draw) in (0..).zip(draws) {
-            // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Draw(draw), index) }?;
         }
         Ok(())
@@ -103,7 +100,6 @@ impl Recorder<'_> {
         draws: &[DrawIndexed],
     ) -> Result<(), RuntimeError> {
         for (index, draw) in (0..).zip(draws) {
-            // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Indexed(draw), index) }?;
         }
         Ok(())
@@ -137,7 +133,6 @@ impl Recorder<'_> {
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(false))?;
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::Indirect(draw), 0) }
     }
 
@@ -160,7 +155,6 @@ impl Recorder<'_> {
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(true))?;
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::IndexedIndirect(draw), 0) }
     }
 
@@ -179,7 +173,6 @@ impl Recorder<'_> {
         draw: &ByteCountDraw,
     ) -> Result<(), RuntimeError> {
         check_byte_count(draw)?;
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology, Arguments::ByteCount(draw), 0) }
     }
 
@@ -192,7 +185,6 @@ impl Recorder<'_> {
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
         tracing::trace!(%topology, ?arguments, "draw");
-        // SAFETY: the caller's contract.
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.record(topology, arguments),
@@ -212,7 +204,6 @@ impl Recorder<'_> {
         if let Backing::Graphics(graphics) = self.backing() {
             return Err(graphics.unsupported("multi-draws"));
         }
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology, arguments, draw_index) }
     }
 }

@@ -160,7 +160,6 @@ impl<'a> Recorder<'a> {
         let backend = desc.pipeline.backend();
         tracing::debug!(backend = backend.name(), buffers = ?desc.buffers, "begin capture");
         let arena = arena.into();
-        // SAFETY: the caller's contract.
         let inner = unsafe {
             match backend {
                 Backend::Native | Backend::Vertex => {
@@ -211,7 +210,6 @@ impl<'a> Recorder<'a> {
     /// The requirements of [`begin`](Self::begin) apply.
     pub unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         match self.backing() {
-            // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_pipeline(pipeline) },
             Backing::Compute(streams) => streams.bind_pipeline(pipeline),
         }
@@ -253,7 +251,6 @@ impl<'a> Recorder<'a> {
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
         match self.backing() {
-            // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_vertex_buffers(buffers) },
             Backing::Compute(streams) => {
                 streams.each(|collector| collector.bind_vertex_buffers(buffers))
@@ -283,7 +280,6 @@ impl<'a> Recorder<'a> {
         dynamic_offsets: &[u32],
     ) -> Result<(), RuntimeError> {
         match self.backing() {
-            // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe {
                 graphics.bind_descriptor_sets(first, sets, dynamic_offsets)
             },
@@ -397,7 +393,6 @@ impl<'a> Recorder<'a> {
     /// `indexTypeUint8` to bind indices of [`IndexType::Uint8`](crate::runtime::IndexType::Uint8).
     pub unsafe fn bind_index_buffer(&mut self, buffer: &IndexBuffer) -> Result<(), RuntimeError> {
         check_index_buffer(buffer)?;
-        // SAFETY: the caller's contract.
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.bind_index_buffer(buffer),
@@ -463,7 +458,6 @@ impl<'a> Recorder<'a> {
     ) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
-            // SAFETY: the caller's contract.
             Backing::Compute(streams) => unsafe {
                 streams.each(|collector| collector.begin_conditional_rendering(condition))
             },
@@ -531,7 +525,6 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// The requirements of [`begin_query_indexed`](Self::begin_query_indexed) apply.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.begin_query_indexed(pool, query, 0) }
     }
 
@@ -555,7 +548,6 @@ impl<'a> Recorder<'a> {
     ) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            // SAFETY: the caller's contract.
             Backing::Compute(streams) => unsafe { streams.begin_query(pool, query, stream) },
         }
     }
@@ -598,7 +590,6 @@ impl<'a> Recorder<'a> {
                 let (backend, what) = (Backend::Compute, "a flush without a command buffer");
                 Err(RuntimeError::Unsupported { backend, what })
             }
-            // SAFETY: the caller's contract.
             Inner::Immediate(Immediate { capture, playback }) => unsafe { capture.flush(playback) },
         }
     }
@@ -628,7 +619,6 @@ impl<'a> Recorder<'a> {
         counters: &[Option<CounterBuffer>],
     ) -> Result<Recorded, RuntimeError> {
         self.is_open = false;
-        // SAFETY: the caller's contract.
         let recorded = unsafe {
             match &mut self.inner {
                 Inner::Graphics(graphics) => graphics.end(counters),

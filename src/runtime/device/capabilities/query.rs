@@ -62,7 +62,6 @@ impl<'a> Query2<'a> {
     /// # Safety
     /// `pd` belongs to the instance, and the device supports every structure of the chain.
     unsafe fn features(&self, pd: vk::PhysicalDevice, out: &mut vk::PhysicalDeviceFeatures2<'_>) {
-        // SAFETY: the caller's contract.
         unsafe {
             match self {
                 Self::Core(instance) => instance.get_physical_device_features2(pd, out),
@@ -78,7 +77,6 @@ impl<'a> Query2<'a> {
         pd: vk::PhysicalDevice,
         out: &mut vk::PhysicalDeviceProperties2<'_>,
     ) {
-        // SAFETY: the caller's contract.
         unsafe {
             match self {
                 Self::Core(instance) => instance.get_physical_device_properties2(pd, out),

@@ -45,10 +45,8 @@ impl Capabilities {
     /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html). Its queue
     /// create infos are not read.
     pub unsafe fn restrict(&mut self, info: &vk::DeviceCreateInfo<'_>) {
-        // SAFETY: the caller's contract.
         let (names, core) =
             unsafe { (extensions::extension_names(info), extensions::core_features(info)) };
-        // SAFETY: the caller's contract.
         let has = |feature: ChainedFeature| unsafe { feature.is_enabled(info.p_next) };
         self.restricted = true;
         self.extensions.retain(|name| names.contains(&name.as_c_str()));

@@ -149,7 +149,6 @@ impl ArenaPart {
         // If rounding up overflows, the allocation of `size` bytes fails anyway: no device has that much memory.
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(READABLE);
         check_size(ctx, kind, size)?;
-        // SAFETY: the caller's contract.
         let block = unsafe { ArenaBlock::new(ctx, allocator, kind, size) }?;
         Ok(Self { kind, blocks: vec![block], current: 0, was_reset: false })
     }
@@ -231,11 +230,9 @@ impl ArenaPart {
         let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
         self.blocks.try_room(1)?;
-        // SAFETY: the caller's contract.
         let mut block = unsafe { ArenaBlock::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
             // The allocator may have fewer than `size` bytes left, but enough for the `bytes` that are needed.
-            // SAFETY: the caller's contract.
             block = unsafe { ArenaBlock::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
         let block = block?;
@@ -348,7 +345,6 @@ impl ArenaPart {
         let block = self.blocks.iter_mut().find(|block| block.buffer.raw() == place.buffer);
         let (start, size) = (place.offset + offset as u64, bytes.len() as u64);
         let target = match block {
-            // SAFETY: the caller's contract.
             Some(block) => unsafe { block.buffer.mapped_part_mut(start, size) },
             None => &mut [],
         };
@@ -363,7 +359,6 @@ impl ArenaPart {
         allocator: &mut (impl MemoryAllocator + ?Sized),
     ) {
         for block in self.blocks {
-            // SAFETY: the caller's contract.
             unsafe { ctx.destroy(block.buffer, allocator) };
         }
     }

@@ -66,7 +66,6 @@ pub(super) unsafe fn create_layout(
         _ => None,
     };
     let ranges = if ranges[0].size == 0 { &[][..] } else { &ranges };
-    // SAFETY: the caller's contract.
     unsafe { PipelineLayout::new(ctx, desc.set_layouts, limits, ranges) }
 }
 
@@ -97,7 +96,6 @@ pub(super) unsafe fn graphics_pipeline(
     }
     all.push((shader.stage, &words, entry));
     let code: Vec<&[u32]> = all.iter().map(|(_, words, _)| *words).collect();
-    // SAFETY: the caller's contract.
     unsafe {
         with_modules(device, &code, |modules| {
             let stages = all.iter().zip(modules).map(|((stage, _, name), module)| {
@@ -224,7 +222,6 @@ pub unsafe fn compute_pipeline(
     constants: &vk::SpecializationInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
     let resources = ComputeResources::sets(layout);
-    // SAFETY: the caller's contract.
     unsafe { compute_pipeline_with(resources, device, cache, words, entry, constants) }
 }
 
@@ -272,7 +269,6 @@ pub(crate) unsafe fn compute_pipeline_with(
     entry: &CStr,
     constants: &vk::SpecializationInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
-    // SAFETY: the caller's contract.
     unsafe {
         with_modules(device, &[words], |modules| {
             let mut stage = vk::PipelineShaderStageCreateInfo::default()
@@ -320,7 +316,6 @@ unsafe fn with_modules<T>(
     let mut modules = Vec::new();
     let created = code.iter().try_for_each(|words| {
         let info = vk::ShaderModuleCreateInfo::default().code(words);
-        // SAFETY: the caller's contract.
         let module = unsafe { device.create_shader_module(&info, None) };
         modules.push(module.map_err(RuntimeError::vulkan("vkCreateShaderModule"))?);
         Ok(())

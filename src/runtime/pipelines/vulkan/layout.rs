@@ -57,7 +57,6 @@ impl<'a> SetLayoutInfo<'a> {
     /// [`vkCreateDescriptorSetLayout`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDescriptorSetLayoutCreateInfo.html).
     /// The chain and the immutable samplers are not read; [`info`](Self::info) contains the pointers to them.
     pub unsafe fn with_compute(info: &vk::DescriptorSetLayoutCreateInfo<'a>) -> Self {
-        // SAFETY: the caller's contract.
         let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
         let visible =
             |binding: &vk::DescriptorSetLayoutBinding<'a>| vk::DescriptorSetLayoutBinding {

@@ -86,7 +86,6 @@ impl Collector {
     pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
         let pipeline = self.bound.pipeline.clone();
         let buffers = std::mem::take(&mut self.bound.vertex_buffers);
-        // SAFETY: the caller's contract.
         let attributes = unsafe { self.attributes_of(pipeline.as_ref(), &buffers) };
         self.bound.vertex_buffers = buffers;
         self.bindings.attributes.try_push(attributes?)?;
@@ -300,7 +299,6 @@ impl Collector {
         }
         multiple_of_4(|| "the offset of a predicate".to_owned(), offset)?;
         let (what, range) = (format_args!("a predicate"), (buffer, offset, 4));
-        // SAFETY: the caller's contract.
         let address = unsafe { self.address(Purpose::Read, what, range) }?;
         self.bound.predicate = Some(Predicate { address: split(address), inverted });
         Ok(())
@@ -325,7 +323,6 @@ impl Collector {
         what: fmt::Arguments<'_>,
         range: BufferRange,
     ) -> Result<u64, RuntimeError> {
-        // SAFETY: the caller's contract.
         let start = unsafe { address(&self.ctx, &mut self.table, purpose, what, range) }?;
         self.note_reached(purpose, start, range);
         Ok(start)
@@ -348,10 +345,8 @@ impl Collector {
     ) -> Result<(u64, Option<(u64, u64)>), RuntimeError> {
         let (what, purpose) = (format_args!("the index buffer"), Purpose::Read);
         if !self.ctx.enabled().byte_loads {
-            // SAFETY: the caller's contract.
             return Ok((unsafe { self.address(purpose, what, range) }?, None));
         }
-        // SAFETY: the caller's contract.
         let start = unsafe { exact_address(&self.ctx, &mut self.table, purpose, what, range) }?;
         self.note_reached(purpose, start, range);
         let (buffer, offset, size) = range;
@@ -359,7 +354,6 @@ impl Collector {
         if whole == Some(size) {
             return Ok((start, None));
         }
-        // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, buffer) };
         let end = whole.and_then(|whole| offset.checked_add(whole));
         // Shaders can also read the rest of the dword if the buffer's memory contains it. Under the descriptor plan

@@ -119,7 +119,6 @@ impl Collector {
             return Ok(());
         }
         if !self.bound.has_attributes {
-            // SAFETY: the caller's contract.
             unsafe { self.find_attributes() }?;
         }
         let pipeline = self.bound.pipeline.as_ref();
@@ -161,7 +160,6 @@ impl Collector {
                 command.first_instance = draw.first_instance;
                 self.push_command(topology, command)
             }
-            // SAFETY: the caller's contract.
             Arguments::Indirect(draw) | Arguments::IndexedIndirect(draw) => unsafe {
                 self.push_indirect(topology, command, draw)
             },
@@ -195,7 +193,6 @@ impl Collector {
         let command_size = IndirectDraw::command_size(command.flags & flags::INDEX_SIZE != 0);
         let Some(last) = draw.draw_count.checked_sub(1) else { return Ok(()) };
         let size = u64::from(last) * u64::from(draw.stride) + u64::from(command_size);
-        // SAFETY: the caller's contract.
         unsafe { self.check_commands(draw, size) }?;
         let (what, range) = (format_args!("indirect arguments"), (draw.buffer, draw.offset, size));
         // SAFETY: the usage and the memory are the caller's contract.
@@ -225,7 +222,6 @@ impl Collector {
             return Ok(());
         }
         let end = draw.offset.saturating_add(size);
-        // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, draw.buffer) };
         let draw_count = draw.draw_count;
         if end > memory {

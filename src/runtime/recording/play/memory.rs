@@ -68,7 +68,6 @@ impl Player<'_> {
                 last = Some(key);
             }
         }
-        // SAFETY: the caller's contract.
         let reserved = unsafe { playback.arena.reserve(self.ctx, upload + tables, scratch) };
         reserved.map_err(|error| self.with_restarts(error))?;
         self.places.readable = split(playback.arena.upload_address());

@@ -196,7 +196,6 @@ impl<'a> Player<'a> {
         is_planned: bool,
     ) -> Result<Continuation, RuntimeError> {
         let mark = playback.arena.mark();
-        // SAFETY: the caller's contract.
         let recorded = unsafe { self.record_planned(playback, is_planned) };
         if recorded.is_err() {
             playback.arena.rewind(mark);
@@ -221,17 +220,14 @@ impl<'a> Player<'a> {
         if !is_planned {
             self.plan.make(&limits, self.collected, self.counters, true)?;
         }
-        // SAFETY: the caller's contract.
         unsafe { self.prepare(playback) }?;
         let fits = self.ctx.table().is_none_or(|limits| self.table.fits_fused(limits));
         if self.user() == Some(User::FusedCaptures) && !fits {
             playback.arena.rewind(mark);
             self.plan.make(&limits, self.collected, self.counters, false)?;
-            // SAFETY: the caller's contract.
             unsafe { self.prepare(playback) }?;
         }
         self.write_blocks(playback)?;
-        // SAFETY: the caller's contract.
         unsafe {
             self.find_sets(playback)?;
             self.record_steps(playback)?;
@@ -261,7 +257,6 @@ impl<'a> Player<'a> {
                     let pipelines = self.kernels.pipelines()?;
                     for transport in std::iter::once(here).chain(other) {
                         let none = vk::PipelineCache::null();
-                        // SAFETY: the caller's contract.
                         unsafe { pipelines.get(self.ctx, transport, *kernel, none) }?;
                     }
                 }
@@ -270,7 +265,6 @@ impl<'a> Player<'a> {
                         (self.collected.states.get(*state).map(|state| state.pipeline), *key);
                     let raw = match (last, self.pipeline_of(*state)) {
                         (Some((found, raw)), _) if found == wanted => raw,
-                        // SAFETY: the caller's contract.
                         (_, Some(pipeline)) => unsafe { pipeline.recorded(self.ctx, *key) }?,
                         (_, None) => vk::Pipeline::null(),
                     };
@@ -280,7 +274,6 @@ impl<'a> Player<'a> {
                 Step::MovePositions(_) | Step::Barrier { .. } => {}
             }
         }
-        // SAFETY: the caller's contract.
         unsafe { self.reserve(playback) }?;
         self.write_tables(playback)
     }
@@ -294,7 +287,6 @@ impl<'a> Player<'a> {
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
-        // SAFETY: the caller's contract.
         unsafe {
             if has_kernels {
                 self.places.kernel_set = self.descriptor_set(playback, User::Kernels)?;
@@ -338,7 +330,6 @@ impl<'a> Player<'a> {
     ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
         let Some(limits) = self.ctx.table() else { return Ok(None) };
         let Playback { arena, last_sets, .. } = playback;
-        // SAFETY: the caller's contract.
         unsafe { last_sets.get(self.ctx, limits, self.table, arena, user) }.map(Some)
     }
 

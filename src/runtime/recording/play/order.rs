@@ -181,7 +181,6 @@ impl Player<'_> {
             None => true,
         };
         if needs_barrier {
-            // SAFETY: the caller's contract.
             unsafe { self.barrier(playback, which) };
         }
         if let Some(order) = &mut playback.order {

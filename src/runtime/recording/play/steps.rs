@@ -28,12 +28,10 @@ impl Player<'_> {
         &mut self,
         playback: &mut Playback<'_>,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         let _label = unsafe { self.ctx.label(playback.cmd, c"vkxfb capture") };
         let (mut follows_capture, mut captures) = (false, 0);
         for number in 0..self.plan.steps.len() {
             let step = self.plan.steps[number];
-            // SAFETY: the caller's contract.
             unsafe {
                 match step {
                     Step::MovePositions(_) => {
@@ -96,7 +94,6 @@ impl Player<'_> {
         if playback.order.is_some() {
             self.find_touched(then);
         }
-        // SAFETY: the caller's contract.
         unsafe {
             match when {
                 When::Always => {
@@ -116,7 +113,6 @@ impl Player<'_> {
     /// # Safety
     /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
-        // SAFETY: the caller's contract.
         playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
     }
 
@@ -127,7 +123,6 @@ impl Player<'_> {
     /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn scarce_barrier(&self, playback: &mut Playback<'_>, is_needed: bool) {
         if is_needed {
-            // SAFETY: the caller's contract.
             unsafe { self.barrier(playback, Barrier::Scarce) };
         }
     }
@@ -148,7 +143,6 @@ impl Player<'_> {
         let (set, transport) = (self.places.kernel_set, playback.descriptors.transport());
         let parameters = self.places.address_of(parameters);
         let dispatch = Dispatch { kernel, parameters, workgroups };
-        // SAFETY: the caller's contract.
         unsafe { kernels.dispatch(self.ctx, cmd, transport, set, &dispatch) }?;
         playback.bound = BoundState::default();
         if set.is_some() {
@@ -321,7 +315,6 @@ impl Player<'_> {
         if let Some(commands) = self.ctx.heap_commands()
             && missing != BoundHeaps::default()
         {
-            // SAFETY: the caller's contract.
             unsafe { commands.bind(playback.cmd, &missing) };
         }
         playback.descriptors = DescriptorState::Heaps(missing.or(bound));
