@@ -1,5 +1,5 @@
-// Input assembly for geometry shaders: finds the vertices of each primitive, including adjacent
-// vertices. src/topology.rs implements the same in Rust.
+// Input assembly for geometry shaders: finds which vertices of a draw each input primitive consists of, including
+// adjacent vertices. src/topology.rs implements the same in Rust.
 
 // A primitive, and its place in the segment that it is assembled from. A segment is the vertices of an instance, or
 // with primitive restart the indices between two restarts.

@@ -10,11 +10,11 @@
 // With primitive restart every index is an item, and only this shader finds out which indices contribute to a
 // primitive.
 //
-// This shader is specialised into several pipelines (src/runtime/pipelines/pipeline/key.rs). Pipelines for one draw read the
-// draw's parameters from push constants; there is one each without indices, with indices, and with primitive restart.
-// An unchecked pipeline omits all bounds checks, because the CPU has checked that the vertex buffers contain all
-// elements that the draw reads. The pipeline for listed draws captures several draws whose parameters the CPU wrote to
-// memory. The fused pipeline (fused.wgsl) captures one small draw without kernels. Each branch that a specialised
+// This shader is specialised into several pipelines (src/runtime/pipelines/pipeline/key.rs). Pipelines for one draw
+// read the draw's parameters from push constants; there is one each without indices, with indices, and with primitive
+// restart. An unchecked pipeline omits all bounds checks, because the CPU has checked that the vertex buffers contain
+// all elements that the draw reads. The pipeline for listed draws captures several draws whose parameters the CPU wrote
+// to memory. The fused pipeline (fused.wgsl) captures one small draw without kernels. Each branch that a specialised
 // pipeline lacks saves compile time, registers, and time on devices that execute both sides of a branch.
 
 // The vertex for which an invocation runs the vertex shader: a vertex of the draw, or the hub of a fan.

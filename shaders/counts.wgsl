@@ -1,16 +1,16 @@
 // Counts of primitives and items. src/topology.rs and src/counts.rs implement the same in Rust.
 //
-// The constants that are passed to entry_of have four bits for each topology, with topology 0 in the lowest bits. A
+// The constants that are passed to nibble_of have four bits for each topology, with topology 0 in the lowest bits. A
 // `switch` would cost registers: Mesa turns it into a sequence of conditions, and keeps the previous result for the
 // case that no condition holds.
 
-fn entry_of(table: u32, topology: u32) -> u32 {
+fn nibble_of(table: u32, topology: u32) -> u32 {
     return (table >> (4u * topology)) & 15u;
 }
 
 // The number of vertices from the first vertex of a primitive to the first vertex of the next one.
 fn primitive_step(topology: u32, vertices: u32) -> u32 {
-    return select(entry_of(0x26141110u, topology), vertices, topology == LIST);
+    return select(nibble_of(0x26141110u, topology), vertices, topology == LIST);
 }
 
 // Whether `step`, a result of primitive_step, is possible for patch lists only: 5, or more than 6.
@@ -21,7 +21,7 @@ fn is_step_of_patches(step: u32) -> bool {
 // The number of vertices of a primitive in addition to primitive_step. The next primitive has these vertices,
 // too.
 fn primitive_overlap(topology: u32) -> u32 {
-    return entry_of(0x40302210u, topology);
+    return nibble_of(0x40302210u, topology);
 }
 
 // The number of primitives that `n` vertices make.
@@ -41,6 +41,6 @@ fn primitive_count(topology: u32, vertices: u32, n: u32) -> u32 {
 // The number of items in the first `primitives` (at least one) primitives of an instance; src/topology.rs explains the
 // formula. The result is less than 2^32 if these primitives have less than 2^32 records.
 fn item_count(topology: u32, vertices: u32, primitives: u32) -> u32 {
-    let more = entry_of(0x20101210u, topology);
+    let more = nibble_of(0x20101210u, topology);
     return select(primitives * vertices, primitives + more, more != 0u);
 }

@@ -1,14 +1,14 @@
-// Kernels that compute where the records of geometry shaders are written. Each invocation of geometry.wgsl counts the
-// primitives that the shader emits for one entry, a run of input primitives of one draw. Consecutive entries form
-// blocks. xfb_entry_sums adds up the counts in each block. xfb_place_entries adds up the sums of all blocks, which
-// tells where the records of each block begin.
+// The kernels between the count pass and the emit pass of geometry shaders (geometry.wgsl): a prefix sum in two levels
+// over the primitives that each entry emits. It tells where the records of each entry begin. xfb_entry_sums scans the
+// counts within each block of consecutive entries. xfb_place_entries scans the sums of all blocks, clamps them to what
+// fits, and writes counters and queries.
 
-// The parameters of xfb_entry_sums. `counts` and `blocks` are the addresses of the arrays in which the first dispatch
-// counts its primitives (`Entries` in geometry.wgsl).
+// The parameters of xfb_entry_sums. `counts` and `blocks` are the addresses of the arrays in `Entries` (geometry.wgsl)
+// of the first dispatch. Those of the other dispatches follow in the same memory.
 struct EntrySums {
     counts: vec2<u32>,
     blocks: vec2<u32>,
-    // The address of the `Entries` of the last dispatch. Blocks after the last block of that dispatch are unused.
+    // The address of the `Entries` of the last dispatch, which says where the blocks of all dispatches end.
     last: vec2<u32>,
     reserved: vec2<u32>,
 }
@@ -17,9 +17,10 @@ struct EntrySums {
 const ENTRIES_PER_INVOCATION: u32 = 4u;
 const ENTRY_SUMS_WIDTH: u32 = 128u; // ENTRIES_PER_BLOCK / ENTRIES_PER_INVOCATION
 
-// The sums of invocations that follow each other. An invocation adds up those before it in its group one by one, and then
-// the sums of the groups before. Barriers and long code take drivers for processors long to compile, and this has few of
-// both. Its loops have at most 22 rounds for a block: far from the 65,535 after which llvmpipe ends loops (sums.wgsl).
+// How sum_before divides the invocations into groups, and the sums that they share. An invocation adds up the sums of
+// those before it in its group one by one, and then the sums of the groups before. A scan in logarithmic steps would
+// need more barriers and longer code, which take drivers for processors long to compile. The loops have at most 22
+// iterations for a block: far from the 65,535 after which llvmpipe leaves loops (sums.wgsl).
 const ENTRY_SUM_GROUP: u32 = 16u;
 const ENTRY_SUM_GROUPS: u32 = 8u; // ENTRY_SUMS_WIDTH / ENTRY_SUM_GROUP
 var<workgroup> entry_sums: array<vec2<u32>, ENTRY_SUMS_WIDTH>;
@@ -41,6 +42,7 @@ fn xfb_entry_sums(
     }
 }
 
+// Stores the two dwords of each entry of a block, and the sum over the block.
 fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
     let at = add_bytes(counts_at, ENTRY_SIZE * first);
@@ -59,7 +61,7 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     }
 }
 
-// The sum over the values of the invocations before this one.
+// The sum over the values of the invocations before this one, which are 64-bit integers.
 fn sum_before(local: u32, value: vec2<u32>) -> vec2<u32> {
     entry_sums[local] = value;
     workgroupBarrier();
@@ -87,12 +89,11 @@ struct PlaceEntries {
 }
 
 struct EntryJob {
-    // The address of the `Batch` of the counting run (which counts the primitives that each entry emits), and the
-    // address to write the `Batch` of the storing run to.
-    counting: vec2<u32>,
-    storing: vec2<u32>,
+    // The addresses of the `Batch` that the count pass read, and of the `Batch` to write for the emit pass.
+    count_batch: vec2<u32>,
+    emit_batch: vec2<u32>,
     entries: vec2<u32>,
-    // The number of vertices per primitive.
+    // The number of vertices of an emitted primitive.
     vertices: u32,
     reserved: u32,
     // The addresses of the queries that the kernel adds to, or 0 for no query.
@@ -104,9 +105,8 @@ const ENTRY_JOB_SIZE: u32 = 48u;
 // The offset of `progress` in the parameters, in bytes.
 const PLACE_PROGRESS: u32 = 16u;
 
-// Computes where the records of the entries of all dispatches begin, one dispatch after the other. If nothing is
-// captured, and primitives are only counted for queries, all strides are 0, and `room` (the number of records that
-// still fit) is NONE.
+// Places the entries of all dispatches, one dispatch after the other. If the stream is not captured, and its primitives
+// are only counted for queries, all strides are 0, and `room` (the number of records that still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     set_unknown_zero(local);
@@ -125,8 +125,8 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
     for (var number = 0u; number < parameters.z; number++) {
-        // What one more iteration loads (see previous) is the last job. Only a kernel of a single invocation may have no job:
-        // there the addresses that it would find depend on unknown_zero.
+        // What one more iteration loads (see previous) is the last job. Only a kernel of a single invocation may have
+        // no job: there the addresses that it would find depend on unknown_zero.
         let job = multiply_add(parameters.xy, min(number, previous(parameters.z)), ENTRY_JOB_SIZE);
         place_job(add_bytes(job, unknown_zero), local);
     }
@@ -135,8 +135,8 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     }
 }
 
-// Computes where the records of one dispatch begin (after the records of the previous dispatches), and adds the
-// dispatch's primitives to the queries. `at` is the address of the dispatch's `EntryJob`.
+// Computes where the records of each block of a dispatch begin, after the records of the previous dispatches, and adds
+// the dispatch's primitives to the queries. `at` is the address of the dispatch's `EntryJob`.
 fn place_job(at: vec2<u32>, local: u32) {
     let batches = load4_aligned(at, 0u);
     let addresses = load4_aligned(at, 4u);
@@ -166,8 +166,8 @@ fn place_job(at: vec2<u32>, local: u32) {
     if local == 0u {
         store4_aligned(batches.zw, 0u, vec4<u32>(load4_aligned(batches.xy, 0u).xyz, end));
         store4_aligned(batches.zw, 4u, start_position);
-        // If the stream is not captured, nothing overflows: all primitives count as written (the first value of
-        // `stream_query`).
+        // A stream query has the primitives written and the primitives needed. If the stream is not captured, nothing
+        // overflows, and all primitives count as written.
         let counted = select(needed, vec2<u32>(written, 0u), captures);
         add_to_query(queries.xy, vec4<u32>(counted, needed), batches.zw);
         add_to_query(queries.zw, vec4<u32>(needed, 0u, 0u), batches.zw);

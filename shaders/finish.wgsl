@@ -56,8 +56,8 @@ fn xfb_finish(
 const QUERY_SIZE: u32 = 48u;
 const QUERY_RESULT: u32 = 16u;
 
-// Adds `counted`, two 64-bit integers, to the values of the query at address `query`, unless that is 0. `written` is the
-// address of other memory that the kernel writes.
+// Adds `counted`, two 64-bit integers, to the values of the query at address `query`, unless that is 0. `written` is
+// the address of other memory that the kernel writes.
 fn add_to_query(query: vec2<u32>, counted: vec4<u32>, written: vec2<u32>) {
     let at = address_or(query, written);
     if is_address(query) {

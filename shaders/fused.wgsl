@@ -1,6 +1,6 @@
-// A fused capture: one small draw whose workgroups also do the work of kernels. Each workgroup
-// computes where the draw is captured and how much of it fits (placing.wgsl, as setup.wgsl does). One
-// workgroup writes counters and query results (as finish.wgsl does).
+// A fused capture: one small draw whose workgroups also do the work of kernels, which saves the dispatches of kernels
+// and the barriers between them and the capture. Each workgroup places the draw for itself (placing.wgsl, as setup.wgsl
+// does). One workgroup writes counters and adds to queries (as finish.wgsl does).
 
 // The parameters of a fused capture, at fused_address().
 struct Fused {
@@ -18,9 +18,8 @@ const FUSED_QUERIES: u32 = 128u;
 const FUSED_ARRIVED: u32 = 144u;
 const FUSED_EXPECTED: u32 = 148u;
 
-// Loads the draw from the push constants, and clamps its counts to what fits into the capture buffers. In the push
-// constants, `item_count` is the number of vertices or indices, and `instance_count` the number of instances of the
-// draw command.
+// Loads the draw from the push constants, and places it. In the push constants its counts are not clamped: `item_count`
+// is the number of vertices or indices, and `instance_count` the number of instances of the draw command.
 fn use_fused_draw(workgroup: u32, local: u32) {
     use_pushed_draw();
     let progress = load_progress(fused_address());
@@ -37,7 +36,7 @@ fn use_fused_draw(workgroup: u32, local: u32) {
     draw.reciprocal = reciprocal_of(draw, invocations_per_item(draw));
     first_bytes = positions;
 
-    // All invocations of the workgroup read the counters before one invocation overwrites the counters.
+    // All invocations of the workgroup have to read the counters before one invocation overwrites them.
     memory_barrier();
     if local == 0u {
         if is_writer(workgroup) {
@@ -49,9 +48,9 @@ fn use_fused_draw(workgroup: u32, local: u32) {
 }
 
 // Whether this workgroup writes the counters and queries. If a capture with several workgroups both reads and writes
-// counters, the last workgroup to arrive writes, because all others have read the counters by then; `expected` is the
-// number of workgroups. No workgroup waits for another one, so the device need not run them at the same time. In other
-// captures `expected` is 0, and workgroup 0 writes.
+// counters, that is the last workgroup to arrive here, because all others have read the counters by then; `expected` is
+// the number of workgroups. No workgroup waits for another one, so the device need not run them at the same time. In
+// other captures `expected` is 0, and workgroup 0 writes.
 fn is_writer(workgroup: u32) -> bool {
     let expected = load1(fused_address(), FUSED_EXPECTED / 4u);
     if expected == 0u {

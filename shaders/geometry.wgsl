@@ -1,23 +1,26 @@
-// Captures of geometry shaders, and of tessellation shaders (patches.wgsl). The draws of a dispatch are divided
-// into entries: an entry is a run of consecutive primitives of one draw, which one invocation processes. For
-// each primitive the invocation runs the vertex shader for the vertices, then the geometry shader.
+// The compute entry point for geometry shaders, and for tessellation shaders (patches.wgsl). The input primitives of
+// each draw are divided into entries: an entry is a sequence of consecutive primitives of one draw, which one
+// invocation processes. For each of these primitives the invocation runs the vertex shader once per vertex, and then
+// the geometry shader.
 //
-// How much a geometry shader emits is known only after it has run. The same pipeline therefore runs twice: the first
-// run counts the primitives that each entry emits, the second run stores them. In between, kernels compute where the
-// records of each entry begin (entries.wgsl). Besides its records, an entry takes only two dwords of memory.
+// How many primitives a geometry shader emits is known only after it has run. The same pipeline is therefore dispatched
+// twice. The count pass counts the primitives that each entry emits, and stores no records. Then kernels compute where
+// the records of each entry begin, by a prefix sum over these counts (entries.wgsl). The emit pass runs the shaders
+// again, and stores the records. Besides its records, an entry takes only two dwords of memory.
 //
-// A vertex is stored when it is emitted, to all primitives of the strip that it may belong to. If a strip turns
-// out to be incomplete, the next strip of the entry overwrites its records. After the last complete strip nothing is
-// stored, because the counting run has found out how many primitives the entry emits.
+// The emit pass stores a vertex as soon as it is emitted, into the record of every primitive of the strip that the
+// vertex may be a part of. If the shader ends the strip too early for the last of these primitives, the next strip of
+// the entry overwrites that primitive's records. After the last complete primitive of the entry nothing is stored,
+// because the number of primitives is known from the count pass.
 //
 // Neighbouring invocations store records that lie apart, which is slow. If all records of a workgroup fit into shared
 // memory, the workgroup therefore collects them there before it stores them (staged.wgsl).
 //
-// If a shader always emits the same number of primitives and the CPU computes where its records begin, there is no
-// counting run: where the records of an input primitive begin follows from its number.
+// If the shader emits the same number of primitives for every input primitive, and the CPU computes where the draw's
+// records begin, there is no count pass: the number of an input primitive says where its records begin.
 
 // The memory of a dispatch for its entries: how many primitives each entry emits, and where the records of each block
-// of entries begin.
+// of consecutive entries begin.
 struct Entries {
     // The address of an array with two dwords for each entry: the number of primitives that the entry emits, and the
     // sum of these numbers over the entries before it in its block.
@@ -25,8 +28,8 @@ struct Entries {
     // The address of an array with two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives
     // that the block emits (64 bits), later replaced by the number of the block's first record (32 bits).
     blocks: vec2<u32>,
-    // The number of entries in these blocks: a multiple of ENTRIES_PER_BLOCK. It includes entries of
-    // invocations that have nothing to draw.
+    // The number of entries in these blocks: a multiple of ENTRIES_PER_BLOCK. The last entries of a draw may have no
+    // primitives: they only fill its last workgroup, or the last block of the dispatch.
     count: u32,
     reserved: array<u32, 3>,
 }
@@ -38,11 +41,12 @@ const ENTRIES_SIZE: u32 = 32u;
 // The number of entries in a block. One workgroup of xfb_entry_sums (entries.wgsl) adds up the counts of a block.
 const ENTRIES_PER_BLOCK: u32 = 512u;
 
-// With primitive restart: the largest number of vertices that all primitives of an instance may have together. Further
-// primitives are ignored.
+// With primitive restart: the largest number of vertices that input assembly takes for all primitives of an instance
+// together. Further primitives are ignored.
 const MOST_ASSEMBLED: u32 = 0x40000000u;
 
-var<private> is_counting: bool;
+// Whether this dispatch is the count pass.
+var<private> is_count_pass: bool;
 // Whether another invocation, which has the first slice of this patch (patches.wgsl), runs the vertex and the control
 // shader for the patch, too. If so, the side effects of these shaders happen there, and not in this invocation.
 var<private> is_repeating: bool;
@@ -74,8 +78,7 @@ fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
 }
 
-// The records that a workgroup stores, which are consecutive. The segment is empty if the workgroup stores none, for
-// example because it only counts primitives.
+// The records that a workgroup stores, which are consecutive: none in the count pass.
 fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
     if is_placed() {
         let number = first_invocation(workgroup);
@@ -85,7 +88,7 @@ fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segme
         return records_of_items(first, min(end, items));
     }
     let entry = workgroup * workgroup_size();
-    if is_counting || entry >= entries.count {
+    if is_count_pass || entry >= entries.count {
         return Segment(0u, 0u);
     }
     let first = records_of_entry(entries, entry).first;
@@ -93,7 +96,8 @@ fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segme
     return Segment(first, last.first + last.count - first);
 }
 
-// Whether the CPU has computed where the records of the draw begin, so that there is no counting run.
+// Whether there is no count pass: the shader always emits the same number of primitives, and the CPU has computed where
+// the draw's records begin.
 fn is_placed() -> bool {
     return always_emitted() != 0u && !has_batch();
 }
@@ -119,8 +123,9 @@ fn emit_vertex() {
     }
 }
 
-// Whether the invocation has emitted fewer vertices to the captured stream than the shader declares. llvmpipe and others
-// ignore further ones, and count each stream by itself. (The specification says nothing of them; Direct3D ends the shader.)
+// Whether the invocation has emitted fewer vertices to the captured stream than the shader declares. llvmpipe and
+// others ignore further ones, and count each stream by itself. (The specification says nothing of them; Direct3D ends
+// the shader.)
 fn may_emit() -> bool {
     if most_emitted() == NONE {
         return true;
@@ -130,7 +135,7 @@ fn may_emit() -> bool {
 }
 
 fn capture_vertex() {
-    if !uniformly(is_counting) {
+    if !uniformly(is_count_pass) {
         let before = emitted * output_vertices();
         let count = entry_records.count - min(entry_records.count, before);
         let records = records_of_emitted(strip_length);
@@ -146,8 +151,8 @@ fn capture_vertex() {
     strip_length++;
 }
 
-// Called instead of emit_vertex if the shader has several vertex streams. Each run captures only one stream,
-// and ignores vertices of the others.
+// Called instead of emit_vertex if the shader has several vertex streams. Each pass is for one stream, and ignores the
+// vertices of the others.
 fn emit_stream_vertex(stream: u32) {
     if uniformly(stream == captured_stream()) {
         emit_vertex();
@@ -158,16 +163,16 @@ fn captured_stream() -> u32 {
     return (sysvals.draw.flags >> STREAM_SHIFT) & 3u;
 }
 
-// Whether the side effects of the shaders happen in this run. They must happen only once. So they are left out of all
-// counting runs. If several invocations run the vertex and the control shader for the same patch, the side effects of
-// these shaders are left out of all of these invocations but one (is_repeating). If several streams are stored, the
-// side effects are left out of the storing runs of all streams but one.
+// Whether the side effects of the shaders (stores and atomic operations) happen in this invocation. They must happen
+// once, although the shaders run several times. So they are left out of count passes and, if several streams are
+// captured, out of the emit passes of all streams but one (WITHOUT_EFFECTS). If several invocations run the vertex and
+// the control shader for the same patch, only one of them has the side effects of these two shaders (see is_repeating).
 fn has_effects() -> bool {
-    return !is_counting && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
+    return !is_count_pass && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
-// Stores record `record` of a strip, or writes it to shared memory if the workgroup stages its records. Does nothing
-// if the strip has fewer records.
+// Stores the outputs as record `record` of a strip, or writes them to shared memory if the workgroup stages its
+// records. Does nothing if the strip has fewer records.
 fn capture_record(strip: Segment, record: u32) {
     if record < strip.count {
         if uniformly(is_staging) {
@@ -178,7 +183,8 @@ fn capture_record(strip: Segment, record: u32) {
     }
 }
 
-// The records that vertex `k` of an emitted strip is written to, counted from the strip's first record.
+// The records that vertex `k` of an emitted strip is written to, counted from the strip's first record: one for each
+// primitive that the vertex may be a part of.
 fn records_of_emitted(k: u32) -> vec3<u32> {
     let vertices = output_vertices();
     if vertices == 3u {
@@ -187,7 +193,7 @@ fn records_of_emitted(k: u32) -> vec3<u32> {
     return select(records_of_line_strip(k), vec3<u32>(k, NONE, NONE), vertices == 1u);
 }
 
-// Called where the geometry shader ends a strip, and after the shader.
+// Called where the geometry shader ends a strip, and at the end of the shader, which ends the last strip.
 fn end_primitive() {
     emitted += strip_length - min(strip_length, output_vertices() - 1u);
     strip_length = 0u;
@@ -232,8 +238,8 @@ fn xfb_geometry(
     @builtin(local_invocation_index) local: u32,
 ) {
     let workgroup = workgroup_number(workgroup_id, workgroups);
-    // An invocation without a draw goes on, to write the count 0 for its entry: xfb_entry_sums adds up the counts of
-    // all entries of a block.
+    // An invocation without a draw does not return here: it has to write the count 0 for its entry, because
+    // xfb_entry_sums adds up the counts of all entries of a block.
     let exists = begin_draw(workgroup, local);
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
@@ -244,12 +250,12 @@ fn xfb_geometry(
     let end = min(first + entry_length(), items);
     var entries = Entries();
     if is_placed() {
-        is_counting = false;
+        is_count_pass = false;
         entry_records = records_of_items(min(first, end), end);
     } else {
         entries = load_entries(entries_address());
-        is_counting = (sysvals.draw.flags & COUNTING) != 0u;
-        if !is_counting && entry < entries.count {
+        is_count_pass = (sysvals.draw.flags & COUNT_PASS) != 0u;
+        if !is_count_pass && entry < entries.count {
             entry_records = records_of_entry(entries, entry);
         }
     }
@@ -260,8 +266,8 @@ fn xfb_geometry(
     }
     is_staging = staged.count != 0u && staged.count <= staged_vertices();
     first_output = staged.first;
-    // From here on only `entry_records` limits what is stored. `output_end` only limits how many vertices primitive
-    // restart assembles.
+    // From here on only `entry_records` limits what is stored. `output_end` limits only how many vertices input
+    // assembly takes with primitive restart.
     draw.output_end = MOST_ASSEMBLED;
     var place = instance_and_lane(min(first, items), draw.item_count);
     for (var item = first; item < end; item++) {
@@ -275,9 +281,9 @@ fn xfb_geometry(
         }
     }
     if uniformly(is_staging) {
-        // If a shader reads memory that other invocations write, it may emit less in this run than in the
-        // counting run. Then copies of its last outputs fill the gap up to the count, because otherwise
-        // the workgroup would store uninitialised shared memory, perhaps of another program.
+        // A shader that reads memory which other invocations write may emit fewer primitives than it did in the count
+        // pass. Then copies of its last outputs are stored for the primitives that are missing. Otherwise the workgroup
+        // would store uninitialised shared memory, which may have data of another program.
         for (var left = emitted * output_vertices(); left < entry_records.count; left++) {
             stage_record(entry_records.first + left - first_output);
         }
@@ -286,9 +292,9 @@ fn xfb_geometry(
             store_staged(0u, staged.count, unit, LIST_EMITTED);
         }
     }
-    // Not every invocation has an entry: the last row of a folded dispatch may have more workgroups
-    // than needed.
-    if is_counting && entry < entries.count {
+    // Not every invocation has an entry: a dispatch that is folded into two axes may have more workgroups than needed,
+    // in its last row.
+    if is_count_pass && entry < entries.count {
         store1(entries.counts, 2u * entry, emitted);
     }
 }

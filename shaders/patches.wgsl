@@ -1,13 +1,13 @@
 // Captures of tessellation shaders, which use geometry.wgsl with slices of patches in place of input
 // primitives.
 //
-// A patch may have many more primitives than one invocation should store. Each patch is therefore cut into slices of
-// consecutive primitives. Slices are the items of a draw, so that entries (runs of consecutive items) are counted and
-// placed as for geometry shaders. An invocation runs the vertex shader and the control shader once for all its slices
-// of a patch.
+// A patch may be divided into many more primitives than one invocation should store. Each patch is therefore cut into
+// slices: a slice consists of consecutive primitives of the patch. Slices are the items of a draw, so that entries
+// (sequences of consecutive items) are counted and placed as for geometry shaders. An invocation runs the vertex shader
+// and the control shader once for all its slices of a patch.
 //
-// How many primitives a slice has follows from the patch's levels. So the first run of the shader, which only counts
-// primitives (geometry.wgsl), needs no evaluation shader, unless a geometry shader follows the evaluation shader.
+// How many primitives a slice has follows from the patch's tessellation levels. So the count pass (geometry.wgsl) runs
+// no evaluation shader, unless a geometry shader follows it.
 
 // The patch for which the control shader ran last: its instance, and its number in the instance. The control shader's
 // output variables contain the control points and levels of this patch.
@@ -48,10 +48,10 @@ fn shade_patch(instance: u32, patch_: Primitive) {
     pass_patch();
 }
 
-// Stores the primitives of a slice, or only counts them if `is_counting`.
+// Stores the primitives of a slice, or only counts them in the count pass.
 fn run_slice(instance: u32, item: Primitive) {
     let slice = begin_slice(instance, item);
-    if !uniformly(is_counting) {
+    if !uniformly(is_count_pass) {
         let vertices = output_vertices();
         for (var vertex = slice.x * vertices; vertex < slice.y * vertices; vertex++) {
             let primitive = vertex / vertices;

@@ -4,13 +4,13 @@
 // The parameters for placing draws: where the capture begins in its buffers, where the buffers end, and to which
 // addresses the position after the capture is written.
 struct Progress {
-    // `state` is the address of positions in bytes that an earlier kernel wrote to its `new_state`, or 0. `new_state`
-    // is the address to write new positions to, or 0.
-    state: vec2<u32>,
-    new_state: vec2<u32>,
-    // For each buffer: the position if there is neither a state nor a counter; the size of the bound
-    // range; the size of a record, or 0 if nothing is captured there (all in bytes); the address of
-    // the counter to begin with, or 0; and the address of the counter to write at the end, or 0. For a stream whose
+    // `earlier_positions` is the address of the positions that an earlier kernel of the same capture wrote to its
+    // `later_positions`; `later_positions` is the address to write the positions after the draws to. Each may be 0.
+    earlier_positions: vec2<u32>,
+    later_positions: vec2<u32>,
+    // For each buffer, in bytes: the position to begin at if there is neither `earlier_positions` nor a counter; the
+    // size of the bound range; and the size of a record, or 0 if nothing is captured to the buffer. Then the address of
+    // the counter to begin with, and the address of the counter to write at the end, each or 0. For a stream whose
     // buffers are not bound, the first size is 0 and the first stride 4, so that nothing fits.
     positions: vec4<u32>,
     sizes: vec4<u32>,
@@ -19,13 +19,13 @@ struct Progress {
     new_counters: array<vec2<u32>, 4>,
 }
 
-// The counts of a draw, and the number of its first record.
+// How many primitives a draw has, and where its records begin.
 struct DrawPlacement {
     // The number of primitives of one instance.
     primitives: u32,
     vertices: u32, // vertices per primitive
-    // The number of primitives of all instances (64 bits), and the number of these primitives that fit (32
-    // bits).
+    // As the transform feedback stream query counts them: the primitives needed, which are those of all instances (64
+    // bits), and the primitives written, which are those that fit (32 bits).
     needed: vec2<u32>,
     written: u32,
     base_record: u32,
@@ -51,9 +51,9 @@ fn load_progress(at: vec2<u32>) -> Progress {
 // The positions where the capture begins, in bytes from the start of each bound range. A counter
 // that is not a multiple of 4 is rounded down. `readable` is the address of 16 readable bytes.
 fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
-    let state = address_or(progress.state, readable);
-    if is_address(progress.state) {
-        return load4_written(state);
+    let earlier = address_or(progress.earlier_positions, readable);
+    if is_address(progress.earlier_positions) {
+        return load4_written(earlier);
     }
     var positions = progress.positions;
     for (var b = 0u; b < 4u; b++) {
@@ -65,12 +65,12 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     return positions;
 }
 
-// Computes where in each capture buffer the next record begins if `records` records are written from `positions` (in
-// bytes) on. Writes that to `new_state`, and to the counters that the end of the capture writes.
+// Stores where in each capture buffer the next record begins after `records` records from `positions` on: in
+// `later_positions`, and in the counters that the end of the capture writes.
 fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
     let new_positions = positions + records * progress.strides;
-    if is_address(progress.new_state) {
-        store4(progress.new_state, 0u, new_positions);
+    if is_address(progress.later_positions) {
+        store4(progress.later_positions, 0u, new_positions);
     }
     for (var b = 0u; b < 4u; b++) {
         if is_address(progress.new_counters[b]) {
@@ -97,12 +97,12 @@ fn needed_by(primitives: u32, flags: u32, instance_count: u32) -> DrawPlacement 
     return DrawPlacement(primitives, vertices_per_primitive(flags), product(primitives, instance_count), 0u, 0u);
 }
 
-// The number of primitives of a draw that fit if there is space for `records` more records.
+// The number of primitives of a draw that fit if there is room for `records` more records.
 fn fitting(placed: DrawPlacement, records: u32) -> u32 {
     return min(saturated(placed.needed), records / placed.vertices);
 }
 
-// Returns the draw with all counts clamped to what fits into the capture buffers. DrawCounts in src/counts.rs has the
+// Returns the draw with its counts clamped to what fits into the capture buffers. DrawCounts in src/counts.rs has the
 // same counts.
 fn clamped(unclamped: Draw, placed: DrawPlacement) -> Draw {
     var made = unclamped;
@@ -130,7 +130,8 @@ fn with_invocations(clamped: Draw, placed: DrawPlacement) -> Draw {
     return made;
 }
 
-// The number of invocations per item (vertex or index) of a draw without later stages.
+// The number of invocations per item (vertex or index) of a draw whose vertex shader is captured: two in a fan, one for
+// a rim vertex and one for the hub (compute.wgsl).
 fn invocations_per_item(made: Draw) -> u32 {
     return select(1u, 2u, made.xfb_topology == TRI_FAN);
 }
@@ -140,9 +141,9 @@ fn reciprocal_of(made: Draw, per_item: u32) -> u32 {
     return 0xffffffffu / max(1u, per_item * made.item_count);
 }
 
-// The number of invocations up to the last item that contributes, with `factor` invocations per item; the last
-// instance may be incomplete, because not all its primitives fit. The CPU computes the size of dispatches by the same
-// rule (src/counts.rs).
+// The number of invocations of a draw, with `factor` invocations per item. They end with the last item that contributes
+// to a written primitive: the last instance may be incomplete, because not all its primitives fit. The CPU computes the
+// size of dispatches by the same rule (src/counts.rs).
 fn invocations_of(made: Draw, placed: DrawPlacement, factor: u32) -> u32 {
     var instances = made.instance_count;
     var last = 0u;

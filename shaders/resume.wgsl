@@ -1,6 +1,6 @@
-// Computes where the records of draws begin, for a capture that resumes from counters. The CPU knows how many
-// primitives the draws have, but not where in the buffers the capture begins. The CPU therefore numbers the records of
-// all draws from 0, and this kernel computes the first number whose record does not fit. This number is the limit for
+// The resume kernel: for captures that resume from counters. The CPU knows how many primitives the draws have, but not
+// where in the buffers the capture begins. It therefore numbers the records of all draws from 0, and this kernel
+// computes where record 0 begins, and the number of the first record that does not fit. That number is the limit for
 // every draw, because all draws have the same number of vertices per primitive.
 
 struct Resume {
@@ -11,7 +11,7 @@ struct Resume {
     count: u32,
     // The number of vertices per primitive.
     vertices: u32,
-    // The number of primitives of all draws together: 64 bits, low dword first.
+    // The primitives needed, of all draws together: 64 bits, low dword first.
     needed: vec2<u32>,
     // The addresses of the queries that the kernel adds to, or 0 for no query.
     stream_query: vec2<u32>,
@@ -34,7 +34,7 @@ fn xfb_resume(@builtin(local_invocation_index) local: u32) {
     let progress = load_progress(add_bytes(at, RESUME_PROGRESS));
     let positions = start_positions(progress, kernel.parameters);
     let written = min(saturated(b.zw), room_at(progress, positions) / b.y);
-    // All invocations read the counters before one invocation overwrites the counters.
+    // All invocations have to read the counters before one invocation overwrites them.
     storageBarrier();
     for (var i = local; i < b.x; i += RESUME_WIDTH) {
         let head = load4_aligned(multiply_add(a.xy, i, KNOWN_BATCH_SIZE), 0u);

@@ -1,10 +1,10 @@
-// The setup kernel (setup.wgsl) on processors: a single invocation processes one draw after the other. It has
-// no prefix sums and no barriers, so drivers compile it in a fraction of the time.
+// The setup kernel (setup.wgsl) for drivers that run shaders on a CPU: a single invocation processes one draw after the
+// other. There are no prefix sums and no barriers, so that drivers compile it in a fraction of the time.
 
-// The draws so far of a group (consecutive inputs that one dispatch captures).
+// The draws so far of the current group (the consecutive draw commands that one dispatch captures).
 struct SerialGroup {
     workgroups: vec2<u32>, // the number of their workgroups, 64 bits
-    first_draw: u32, // the number of the first one of them that the kernel stores
+    first_draw: u32, // the number of the first of them among the draws that the kernel stores
 }
 
 @compute @workgroup_size(1)
@@ -21,45 +21,45 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
     next_record = 0u;
     next_entry = 0u;
     all_items = vec2<u32>();
-    let last = previous(setup.input_count);
+    let last = previous(setup.command_count);
     var next_draw = 0u;
     var group = SerialGroup();
-    // The draws of geometry shaders are processed twice: the first time, only their items are added up (see xfb_setup).
-    var is_counting = assembles();
+    // The draws of geometry shaders are processed in two rounds, of which the first only adds up items (see xfb_setup).
+    var is_summing = makes_entries();
     for (var number = 0u;; number++) {
-        if assembles() && is_counting && number >= setup.input_count {
-            is_counting = false;
+        if makes_entries() && is_summing && number >= setup.command_count {
+            is_summing = false;
             number = 0u;
         }
-        if number >= setup.input_count {
+        if number >= setup.command_count {
             break;
         }
-        let recorded = load_input(setup.inputs, min(number, last));
+        let recorded = load_command(setup.commands, min(number, last));
         let size = load_workgroup_size(recorded.group);
         var needed = vec2<u32>();
         var written = vec2<u32>();
-        // An input without draws counts as one empty draw. The draws of a discarded input have no vertices.
+        // A command without draws counts as one empty draw. The draws of a discarded command have no vertices.
         let existing = existing_draws(recorded);
         for (var index = 0u; index < max(1u, existing); index++) {
-            let input = draw_of_input(recorded, index);
-            var arguments = arguments_of(input);
+            let command = draw_of_command(recorded, index);
+            var arguments = arguments_of(command);
             arguments.count = select(0u, arguments.count, index < existing);
             var restarts = DrawRestarts();
-            var segments = State(0u, arguments.count);
-            if may_restart() && (input.flags & RESTART) != 0u {
-                let found = restarts_of(input, arguments);
+            var segments = Prefix(0u, arguments.count);
+            if may_restart() && (command.flags & RESTART) != 0u {
+                let found = restarts_of(command, arguments);
                 restarts = found.draw;
-                segments = found.state;
+                segments = found.prefix;
             }
-            var placed = needed_by_input(input, arguments, segments);
-            var made = draw_of(input, arguments);
-            if assembles() {
-                made = assembled_draw(made, placed.primitives);
-                if is_counting {
+            var placed = needed_by_command(command, arguments, segments);
+            var made = draw_of(command, arguments);
+            if makes_entries() {
+                made = draw_of_items(made, placed.primitives);
+                if is_summing {
                     all_items = add64(all_items, vec2<u32>(made.item_count * made.instance_count, 0u));
                     continue;
                 }
-                made = divided_draw(made);
+                made = draw_of_entries(made);
             } else {
                 if captures() {
                     placed.written = fitting(placed, room);
@@ -75,7 +75,7 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
             }
             let is_first = next_draw == group.first_draw;
             let workgroups = workgroups_of(made, size);
-            if assembles() {
+            if makes_entries() {
                 if is_first {
                     start_entries(recorded.group, 0u);
                 }
@@ -85,16 +85,16 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
                 let at = multiply_add(setup.draws, next_draw, setup.draw_stride);
                 store_draw(at, made, saturated(group.workgroups));
                 if may_restart() && (made.flags & RESTART) != 0u {
-                    store_restarts(at, restarts, input.restart_table);
+                    store_restarts(at, restarts, command.restart_table);
                 }
                 next_draw++;
             }
             group.workgroups = add64(group.workgroups, vec2<u32>(workgroups, 0u));
         }
-        if assembles() && is_counting {
+        if makes_entries() && is_summing {
             continue;
         }
-        if !assembles() {
+        if !makes_entries() {
             written = select(needed, written, captures());
             // A loop, because compilers inline every call.
             var query = recorded.stream_query;
@@ -105,7 +105,7 @@ fn xfb_setup_serial(@builtin(local_invocation_index) local: u32) {
                 counted = vec4<u32>(needed, 0u, 0u);
             }
         }
-        let next_group = load_group(setup.inputs, min(number + 1u, last));
+        let next_group = load_group(setup.commands, min(number + 1u, last));
         if (number == last) | (next_group != recorded.group) {
             let draws = next_draw - group.first_draw;
             store_group(recorded.group, size, vec4<u32>(group.workgroups, draws, 0u), next_draw);

@@ -1,12 +1,12 @@
 // The invocations of a workgroup load the workgroup's draw together: each of them loads a part into shared memory, and
-// then all of them read the whole draw there. llvmpipe repeats a load for each lane even if all lanes load from the
-// same address, except for loads from a constant offset in shared memory outside of branches.
+// then all of them read the whole draw there. This is for llvmpipe, which executes a load once for each lane even if
+// all lanes have the same address, except for loads from a constant offset in shared memory outside of branches.
 //
-// Only llvmpipe uses these functions. The invocations may leave the loops in them, and reach the barrier after a loop,
-// at different times, which Mesa's compiler for Mali before v9 does not support (see find_restarts).
+// No other driver gets these functions: the invocations may leave the loops in them, and reach the barrier after a
+// loop, at different times, which Mesa's compiler for Mali before v9 does not support (see find_restarts).
 
-// The pairs of dwords that the workgroup loaded: its draw; behind it what is bound for a listed draw, or the
-// `DrawRestarts` of another draw if it has primitive restart; and from element SHARED_BATCH on the batch.
+// What the workgroup loaded, in pairs of dwords: the draw; behind it, what is bound for it if it is listed, or else its
+// `DrawRestarts` if it has primitive restart; and from element SHARED_BATCH on the batch.
 var<workgroup> shared_pairs: array<vec2<u32>, SHARED_PAIRS>;
 const SHARED_BATCH: u32 = SYSVALS_SIZE / 8u;
 const SHARED_PAIRS: u32 = SHARED_BATCH + 4u;

@@ -1,25 +1,26 @@
-// The compute backend with staging: a workgroup collects its vertices in shared memory, so that
-// neighbouring invocations store neighbouring bytes, in whole sectors of memory.
+// The compute backend with staging: a workgroup collects its vertices in shared memory, so that neighbouring
+// invocations store neighbouring bytes, and the device writes whole sectors of memory.
 //
-// Each invocation stages its vertex once, and lists the records that the vertex is written to. Then the
-// workgroup copies all these records in units, the parts of a record that an invocation copies at once:
-// neighbouring invocations copy neighbouring units of a record, and then of the next record in the list.
+// Each invocation writes the outputs of its vertex to shared memory once, and lists the records that the vertex is
+// written to. Then the workgroup copies all these records to the capture buffers. An invocation copies one unit (one,
+// two or four dwords of a record) at a time: neighbouring invocations copy neighbouring units of a record, and then of
+// the next record in the list.
 
 // The number of the workgroup's first record, if its invocations write consecutive records.
 var<private> first_output: u32;
 
-// How the records of a vertex shader are listed: LIST_FAN, or else the largest number of records that one vertex is
-// written to. The caller computes this value once and passes it on, because in pipelines for all topologies it depends
-// on the draw.
+// How many places in the list of records each staged vertex has, if a vertex shader is captured: the largest number of
+// records that one vertex is written to, or LIST_FAN. The caller computes this value once and passes it on, because in
+// pipelines for all topologies it depends on the draw.
 fn listing() -> u32 {
     return select(most_records_of_item(), LIST_FAN, is_tri_fan());
 }
 
-// The value of `listing` for a fan, which has three records per two staged vertices: two records of a rim vertex and
-// one of the hub, the vertex that all triangles share.
+// The value of `listing` for a fan. Each two staged vertices have three records: two of a rim vertex, and one of the
+// hub, the vertex that all triangles share (compute.wgsl).
 const LIST_FAN: u32 = 4u;
 
-// The value of `listing` for a geometry shader: records are consecutive, and record n is the n-th staged vertex.
+// The value of `listing` for a geometry shader. No list is needed: record n of the workgroup is staged vertex n.
 const LIST_EMITTED: u32 = 0u;
 
 // The number of records that are listed for `vertices` staged vertices of a vertex shader. In a fan `vertices` is even.
@@ -27,7 +28,7 @@ fn listed_for(vertices: u32, listing: u32) -> u32 {
     return min(listing, 3u) * (vertices >> (listing >> 2u));
 }
 
-// The number of the staged vertex that is written to element `number` of the list of records.
+// The number of the staged vertex whose outputs are the record at element `number` of the list.
 fn vertex_of_listed(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
         return number;
@@ -43,20 +44,20 @@ fn is_consecutive(listing: u32) -> bool {
     return listing == 1u && !is_restarted();
 }
 
-// Whether a single indexed draw is larger than the caches. Captures of such a draw wait for memory, and the
-// barriers of staging make them wait longer: an NVIDIA H200 captures a grid of 16 Mi indices, 32 bytes each,
-// at 0.96 of the speed of a copy, but with staging at 0.90. A grid of 256 Ki indices is faster with staging.
+// Whether the dispatch is for a single indexed draw that is larger than the caches. Captures of such a draw wait for
+// memory, and the barriers of staging make them wait longer: an NVIDIA H200 captures a grid of 16 Mi indices, 32 bytes
+// per record, at 0.96 of the speed of a copy, but with staging at 0.90. A grid of 256 Ki indices is faster with
+// staging.
 fn is_beyond_caches() -> bool {
     let is_single = !may_be_general() && !is_batched() && !may_restart();
     return may_be_indexed() && is_single && uniformly(draw.item_count > CACHED_ITEMS);
 }
 
-// The number of items beyond which a draw with records of 32 bytes is taken to exceed the caches: 64 MiB of records, and
-// the items' vertex attributes and indices.
+// The number of items beyond which a draw with records of 32 bytes is taken to exceed the caches: 64 MiB of records,
+// and the items' vertex attributes and indices.
 const CACHED_ITEMS: u32 = 0x200000u;
 
-// The number (as store_record takes it) of the record at element `number` of the list, or NONE if the record is not
-// captured.
+// The record at element `number` of the list, by the number that store_record takes. NONE if it is not captured.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
         // For geometry shaders only captured records are staged.
@@ -90,9 +91,8 @@ fn xfb_compute_staged(
         return;
     }
     let listing = listing();
-    // A unit is the part of a record that an invocation copies at once. If records consist of one unit, neighbouring
-    // invocations store neighbouring bytes even without staging. If they consist of two units, a draw that is beyond
-    // the caches is captured faster without staging.
+    // If records consist of one unit, neighbouring invocations store neighbouring bytes even without staging. If they
+    // consist of two units, a draw that is beyond the caches is captured faster without staging.
     if listing == 1u && (staged_units() == 1u || (staged_units() == 2u && is_beyond_caches())) {
         if work.exists {
             emit(work.segment, records_of(work).x);
@@ -118,10 +118,11 @@ fn xfb_compute_staged(
     }
 }
 
+// Lists the records that the invocation's vertex is written to, each by its number or NONE.
 fn list_records(work: Work, local: u32, listing: u32) {
     let records = records_of(work);
-    // In a fan, every second invocation runs the vertex shader for the hub. This includes invocations beyond the end
-    // of the draw, because a workgroup has an even number of invocations.
+    // In a fan, every second invocation runs the vertex shader for the hub, also beyond the end of the draw: a
+    // workgroup has an even number of invocations.
     let is_hub = (listing == LIST_FAN) & (local % 2u == 1u);
     let number = select(listing * local, 3u * (local / 2u) + select(0u, 2u, is_hub), listing == LIST_FAN);
     list_record(work, number, records.x);

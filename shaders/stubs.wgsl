@@ -1,14 +1,14 @@
-// Functions that cannot be written in WGSL, or that depend on the shader or the pipeline. The linker replaces the body
-// of each function that is called, unless the body below is right already: for example, geometry_invocations() is 1
-// for a pipeline without a geometry shader.
+// Stubs: functions that cannot be written in WGSL, or that depend on the shader or the pipeline. When the library is
+// linked, the linker (src/lower/library.rs) generates the body of each stub that is called, unless the body below is
+// right already: for example, geometry_invocations() is 1 for a pipeline without a geometry shader.
 
 // -- Memory. An address is two dwords that are not both 0; its meaning depends on the resource plan
 // (src/lower/resources.rs). Callers must test for 0: with descriptors, an access to address 0 may reach the first
 // buffer, or index the array of buffers out of its bounds. If the invocations of a workgroup access memory together,
 // they must access the same buffer.
 
-// Loads the dword at `address` + 4 * `index`, see store1. If the index is not constant, an address that add_bytes computes
-// costs less.
+// Loads the dword at `address` + 4 * `index`, see store1. If the index is not constant, an address that add_bytes
+// computes costs less.
 fn load1(address: vec2<u32>, index: u32) -> u32 { return 0u; }
 fn load2(address: vec2<u32>) -> vec2<u32> { return vec2<u32>(); }
 fn load3(address: vec2<u32>) -> vec3<u32> { return vec3<u32>(); }
@@ -34,8 +34,8 @@ fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 fn load1_written(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_written(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
 
-// Loads and stores at `address` + 4 * `index`. `address` and 4 * `index` are both multiples of the size of the access: 8 or 16
-// bytes.
+// Loads and stores at `address` + 4 * `index`. `address` and 4 * `index` are both multiples of the size of the access:
+// 8 or 16 bytes.
 
 fn load2_aligned(address: vec2<u32>, index: u32) -> vec2<u32> { return vec2<u32>(); }
 fn load4_aligned(address: vec2<u32>, index: u32) -> vec4<u32> { return vec4<u32>(); }
@@ -81,13 +81,15 @@ fn may_be_general() -> bool { return true; }
 // Whether a dispatch captures listed draws, whose parameters the CPU wrote to memory.
 fn is_batched() -> bool { return false; }
 
+// Whether draws may have an index buffer.
 fn may_be_indexed() -> bool { return true; }
 
+// Whether a dispatch is a fused capture (fused.wgsl).
 fn is_fused() -> bool { return false; }
 
 // Whether a dispatch is an unchecked capture: one draw of one instance without indices, in a dispatch that is not
-// folded into two axes (src/runtime/device/fold.rs). The CPU has checked that the buffers contain all vertex elements and
-// records of the draw, and that these are aligned.
+// folded into two axes (src/runtime/device/fold.rs). The CPU has checked that the buffers contain all vertex elements
+// and records of the draw, and that these are aligned.
 fn is_unchecked() -> bool { return false; }
 
 // How vectors are loaded: never by wide loads (NARROW), by wide loads where a test at run time finds the address
@@ -98,8 +100,10 @@ fn wide_loads() -> u32 { return TESTED; }
 // aligned (TESTED), or always by wide stores (ALIGNED). See wide.wgsl.
 fn wide_stores() -> u32 { return TESTED; }
 
+// Whether the device can load single bytes (load_byte).
 fn may_load_bytes() -> bool { return false; }
 
+// The number of invocations per workgroup of a capture.
 fn workgroup_size() -> u32 { return 64u; }
 
 // Whether the invocations of a workgroup load their draw together (shared.wgsl).
@@ -107,9 +111,9 @@ fn shares_draws() -> bool { return false; }
 
 // -- Kernels
 
-// Whether the setup kernel processes draws of geometry or tessellation shaders. For these draws it computes entries
-// (runs of primitives that one invocation processes, geometry.wgsl), and not yet where the draws' records begin.
-fn assembles() -> bool { return false; }
+// Whether the setup kernel processes draws of geometry or tessellation shaders. It does not place these draws yet, but
+// divides them into entries (sequences of input primitives that one invocation processes, geometry.wgsl).
+fn makes_entries() -> bool { return false; }
 
 // Whether any recorded draw command may have several draws.
 fn has_several() -> bool { return true; }
@@ -151,11 +155,11 @@ fn output_vertices() -> u32 { return 1u; }
 // The number of invocations of the geometry shader for an input primitive.
 fn geometry_invocations() -> u32 { return 1u; }
 
-// The number of primitives that each invocation of the geometry shader emits, or 0 if the number may vary.
+// The number of primitives that every invocation of the geometry shader emits, or 0 if the number may vary.
 fn always_emitted() -> u32 { return 0u; }
 
-// The number of vertices to the captured stream after which an invocation of the geometry shader emits no more, or 0xffffffff if it
-// never emits more.
+// The number of vertices to the captured stream after which an invocation of the geometry shader emits no more, or
+// 0xffffffff if it never emits more.
 fn most_emitted() -> u32 { return 0xffffffffu; }
 
 // Copies the outputs of the vertex shader to the inputs that the control shader or the geometry shader has for
@@ -165,6 +169,7 @@ fn pass_vertex(slot: u32) {}
 // Sets the geometry shader's inputs that do not belong to a vertex.
 fn set_geometry_inputs(primitive: u32, invocation: u32) {}
 
+// Runs the geometry shader.
 fn shade_geometry() {}
 
 // -- The application's tessellation shaders.
@@ -202,6 +207,7 @@ fn pass_patch() {}
 // Sets the inputs of the evaluation shader that do not come from the control shader's outputs.
 fn set_evaluation_inputs(primitive: u32, coordinates: vec3<f32>) {}
 
+// Runs the evaluation shader.
 fn shade_evaluation() {}
 
 // The number of vertices of a primitive that a patch is divided into.

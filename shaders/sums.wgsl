@@ -1,47 +1,48 @@
-// Sums over runs of consecutive values, one value for each draw, input (recorded draw command) or entry (of a geometry
-// shader's draw). They are computed by a scan over blocks of values, one value per invocation of the workgroup.
+// A segmented scan: prefix sums that begin anew where a run begins. A run consists of consecutive values that are added
+// up together. There is one value for each draw, draw command or block of entries. The values are processed in blocks
+// of one value per invocation of the workgroup, and a run may go on in the next block.
 
 // The result of sum_runs. Each member consists of two 64-bit integers.
 struct Sum {
-    // The sum over the run (values that are added up together) that the previous invocation's value belongs to, up to
-    // and including that value.
+    // The sum over the run that the previous invocation's value belongs to, up to and including that value. So if a run
+    // begins with this invocation's value, this is the sum over the whole previous run.
     before: vec4<u32>,
-    // The sum over the last run of the block (the values of all invocations), which may continue in the next block.
+    // The sum over the last run of the block so far.
     last: vec4<u32>,
 }
 
 // The sums of the invocations. Each step of the scan reads one half of this array and writes the other half. Together
 // with `has_start` the array takes 10 KiB; every device has 16 KiB of shared memory.
 var<workgroup> sums: array<vec4<u32>, 2u * MAX_KERNEL_WIDTH>;
-// For each sum in `sums`: whether a run, or the block, starts within the values that it adds up, as 0 or 1. The type is not
-// bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
+// For each sum in `sums`: 1 if it goes back to the start of a run or of the block, so that no earlier values must be
+// added, otherwise 0. The type is not bool, because NVIDIA's driver 580.159.04 loses bools in shared memory.
 var<workgroup> has_start: array<u32, 2u * MAX_KERNEL_WIDTH>;
 
-// The state of a scan in one invocation. `sum` adds up the invocation's own value and the values before it that were
-// processed so far, but none before the start of the run that the invocation's value belongs to. `half` is the half of
-// `sums` that has the current sums of all invocations.
+// What an invocation knows after some steps of the scan. `sum` is the sum over its own value and as many values before
+// it as the steps reach, but none before the start of its run. `has_start` says whether it goes back to that start.
+// `half` is the start of the half of `sums` that has the current sums of all invocations.
 struct Scan {
     sum: vec4<u32>,
     has_start: bool,
     half: u32,
 }
 
-// For each kind of run (STREAM_QUERY, GENERATED_QUERY, GROUP): the sum over the values of the current run that were in
-// earlier blocks. Only the first invocation accesses this array in sum_runs; the element for NO_RUN stays 0.
+// For each kind of run (STREAM_QUERY, GENERATED_QUERY, GROUP): the sum over the current run's values in earlier blocks.
+// In sum_runs only the first invocation accesses this array. The element for NO_RUN stays 0.
 var<workgroup> ends: array<vec4<u32>, 4>;
 
-// Adds up `value` over runs. `starts` says whether the invocation's value is the first one of a run
-// of kind `run`.
+// Adds up the values of all invocations over runs of kind `run`. `starts` says whether this invocation's value is the
+// first one of a run.
 //
-// The steps are written out, and not a loop: llvmpipe leaves loops after 65,535 iterations in all per kernel, which a
-// batch of many draws would exceed, and the sums would be wrong.
+// The steps are not a loop but written out, because llvmpipe leaves loops after 65,535 iterations per kernel, over all
+// loops. A capture of many draws would exceed that, and the sums would be wrong.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     let width = kernel_width();
     if width == 1u {
-        // xfb_place_entries of a single invocation, which has no runs.
+        // In a kernel of a single invocation only xfb_place_entries gets here, which has no runs.
         return Sum(vec4<u32>(), value);
     }
-    // The block's first value has nothing before it that the scan could add.
+    // Nothing before the block's first value is in `sums`: the earlier blocks are added here.
     var scan = Scan(value, starts || local == 0u, 0u);
     if local == 0u && !starts {
         scan.sum = add_pairs(ends[run], value);
@@ -63,7 +64,7 @@ fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     return Sum(before, last);
 }
 
-// Continues a scan: extends its sums over up to `step` values each to sums over up to 4 * `step` values.
+// A step of the scan: extends sums over up to `step` values to sums over up to 4 * `step` values.
 fn join_sums(local: u32, narrow: Scan, step: u32) -> Scan {
     let width = kernel_width();
     if step >= width {

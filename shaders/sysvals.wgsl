@@ -67,7 +67,7 @@ const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB or more after the first one
 const HAS_BATCH: u32 = 128u; // only in the push constants: the draws are in a batch
-const COUNTING: u32 = 1024u; // only in the push constants: a geometry shader's primitives are counted, not stored
+const COUNT_PASS: u32 = 1024u; // only in the push constants: the dispatch is the count pass (geometry.wgsl)
 const STREAM_SHIFT: u32 = 11u; // only in the push constants: two bits, the vertex stream that is captured
 // Only in the push constants: side effects happen in the run for another vertex stream.
 const WITHOUT_EFFECTS: u32 = 8192u;

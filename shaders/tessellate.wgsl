@@ -1,8 +1,9 @@
-// The tessellator: divides a patch into points, lines or triangles by its tessellation levels. It has random access:
-// each vertex of each primitive is computed by itself, in constant time and without memory. src/tessellator.rs
-// implements the same in Rust, and says why coordinates are integers.
+// The tessellator: divides a patch into points, lines or triangles by its tessellation levels. It generates no lists of
+// vertices or indices: the coordinates of each vertex of each primitive are computed from the number of the primitive,
+// in constant time. src/tessellator.rs implements the same in Rust, and says why coordinates are integers.
 
-// The coordinate 1. All coordinates and positions are multiples of 1 / TESSELLATED_ONE.
+// The number that stands for the coordinate 1: coordinates and positions on edges are fixed-point numbers with 24 bits
+// after the point.
 const TESSELLATED_ONE: u32 = 0x1000000u;
 const MOST_LEVEL: u32 = 64u;
 
@@ -17,25 +18,29 @@ const EQUAL: u32 = 0u;
 const FRACTIONAL_EVEN: u32 = 1u;
 const FRACTIONAL_ODD: u32 = 2u;
 
+// An edge of the patch (or, for an inner level, a line across it), and how its level divides it.
 struct Edge {
+    // The number of segments that the edge is divided into.
     segments: u32,
-    // Fractional spacing interpolates between two uniform divisions, whose numbers of segments are the even or odd
-    // numbers below and above the level. `coarse` is the number of segments of the coarser division: `segments`, or 2
-    // less.
+    // Fractional spacing interpolates between two divisions into equal segments: a coarser one of `coarse` segments and
+    // a finer one of `segments`. These are the even (or odd) numbers below and above the level, so `coarse` is 2 less
+    // than `segments`; both are equal if the level is such a number.
     coarse: u32,
-    // Where the level lies between the coarser division (0) and the finer one (1, which does not occur): the value
-    // is (level - coarse) / 2, and is stored as a multiple of 2^-16.
+    // Where the level lies between both: (level - coarse) / 2, which is less than 1, in units of 2^-16.
     fraction: u32,
 }
 
+// A patch that is divided. A triangle or quad consists of nested rings. Ring 0 consists of the outer edges, which the
+// outer levels divide; the inner levels divide what is within.
 struct Patch {
     outer: array<Edge, 4>,
     inner: array<Edge, 2>,
-    // 1, the number of the first ring within the outer edges (which are ring 0), if there is such a ring; 0 for a patch
-    // that is not divided, but is one triangle or one quad.
+    // 1, the number of the first ring within the outer edges. 0 if all levels are 1, so that the patch is one triangle
+    // or one quad, and has no inner ring.
     inset: u32,
-    // The number of triangles between the outer edges and the first ring that the inner levels divide.
+    // The number of triangles between the outer edges and the first ring within.
     outer_triangles: u32,
+    // The number of primitives of the patch.
     count: u32,
 }
 
@@ -46,15 +51,16 @@ fn tessellated_spacing() -> u32 { return (tessellator_bits() >> 2u) & 3u; }
 fn are_triangles_flipped() -> bool { return (tessellator_bits() & 16u) != 0u; }
 fn are_points_tessellated() -> bool { return (tessellator_bits() & 32u) != 0u; }
 
-// Divides a patch by its tessellation levels, which are given by their bits. A patch with an outer level that
-// is not a positive number has no primitives.
+// Sets `divided` for a patch with these tessellation levels, which are given by the bits of their floats. A patch with
+// an outer level that is not a positive number is discarded: it has no primitives.
 fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
     let domain = tessellated_domain();
     let spacing = tessellated_spacing();
     divided.inset = 0u;
     divided.outer_triangles = 0u;
     divided.count = 0u;
-    // The subtraction wraps 0 around to the largest number, so that this test also covers levels that are 0.
+    // The test finds NaN and negative numbers, whose bits are greater than those of infinity, and 0, which the
+    // subtraction wraps around to the largest number.
     let beyond = outer - vec4<u32>(1u) >= vec4<u32>(INFINITY_BITS);
     if beyond.x | beyond.y | (beyond.z & (domain != ISOLINES)) | (beyond.w & (domain == QUADS)) {
         return;
@@ -101,7 +107,8 @@ fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
     }
 }
 
-// Returns the edge that a level divides. The level is given by its bits, and is clamped and rounded.
+// Returns the edge that a level divides, after clamping and rounding as the spacing requires. The level is given by the
+// bits of its float.
 fn edge_of_level(bits: u32, spacing: u32) -> Edge {
     let least = select(1u, 2u, spacing == FRACTIONAL_EVEN);
     let most = select(MOST_LEVEL, MOST_LEVEL - 1u, spacing == FRACTIONAL_ODD);
@@ -131,6 +138,8 @@ fn with_middle(edge: Edge, spacing: u32) -> Edge {
     return Edge(2u, 2u, 0u);
 }
 
+// The position of vertex `number` on an edge. The second half of an edge mirrors the first one, so that two patches
+// with a common edge divide it alike, whichever of its ends is first.
 fn position_on_edge(edge: Edge, number: u32) -> u32 {
     let is_mirrored = 2u * number > edge.segments;
     let position = position_in_first_half(edge, select(number, edge.segments - number, is_mirrored));
@@ -138,8 +147,9 @@ fn position_on_edge(edge: Edge, number: u32) -> u32 {
 }
 
 // The position of a vertex in the first half of an edge. Fractional spacing interpolates between the vertex's positions
-// in two uniform divisions (see Edge). In each half, the coarser division lacks one vertex of the finer one. For that
-// vertex, the interpolation begins at the next vertex of the coarser division.
+// in the coarser and in the finer division (see Edge). In each half the finer division has one vertex more, number
+// `new_number`: it begins where the coarser division has the vertex after it. The numbers of the vertices behind it are
+// one less in the coarser division.
 fn position_in_first_half(edge: Edge, number: u32) -> u32 {
     let half = (edge.coarse + 1u) / 2u - (edge.coarse & 1u);
     let new_number = select(2u * without_highest_bit(half) + 1u, 0u, half == 0u);
@@ -192,8 +202,8 @@ fn points_within_ring(k: u32, parity: u32) -> u32 {
     return select(select(3u * k * (k - 1u) + 1u, 0u, k == 0u), 3u * k * k, parity == 1u);
 }
 
-// The number of columns or rows of quads within the strips of triangles along the outer edges. `inner` is the edge of the
-// first or second inner level.
+// The number of columns or rows of quads within the strips of triangles along the outer edges. `inner` is the edge of
+// the first or second inner level.
 fn segments_within(inner: Edge) -> u32 {
     return inner.segments - 2u * divided.inset;
 }
@@ -271,9 +281,9 @@ fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
     );
 }
 
-// Returns the outer edge that contains vertex `number`, and the number of the vertex on this edge. `number`
-// counts the vertices of all outer edges, one edge after the other. The last vertex of an edge counts as the first of
-// the next edge.
+// Returns the outer edge that has vertex `number`, and the number of the vertex on this edge. `number` counts the
+// vertices of all outer edges, one edge after the other. The last vertex of an edge counts as the first of the next
+// edge.
 fn side_of_vertex(number: u32) -> OnSide {
     var on = OnSide(0u, number);
     for (var side = 0u; side < 3u; side++) {
@@ -304,8 +314,8 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
 // corner where coordinate k + 2 (modulo 3) is 1. Ring 0 consists of the outer edges. Each further ring is a triangle
 // within the ring before it; the innermost ring may be a point.
 
-// Each function has one call for all cases where it can: compilers copy what is called to each call, and its divisions are
-// long on processors.
+// Where they can, the functions below compute the arguments for all cases first, and then call another function in one
+// place: compilers inline every call, and the divisions of what is called take long code on processors.
 
 fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
     let across = divided.inner[0].segments;

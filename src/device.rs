@@ -80,7 +80,6 @@ impl Device {
         info: vk::DeviceCreateInfo<'_>,
     ) -> Result<Self, RuntimeError> {
         let (version, profile) = (instance_api_version, Profile::Full);
-        // SAFETY: the caller's contract.
         unsafe { Self::create_as(entry, instance, version, physical_device, info, profile) }
     }
 
@@ -147,7 +146,6 @@ impl Device {
         device: &ash::Device,
         info: &vk::DeviceCreateInfo<'_>,
     ) -> Result<Self, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             let mut capabilities =
                 Capabilities::query(entry, instance, instance_api_version, physical_device)?;
@@ -198,7 +196,6 @@ impl Device {
         frames: usize,
     ) -> Result<ArenaRing, RuntimeError> {
         let desc = ArenaDesc::for_draws(1, DRAWS);
-        // SAFETY: the caller's contract.
         unsafe { ArenaRing::new(context, &mut **allocator, &desc, frames) }
     }
 
@@ -210,7 +207,6 @@ impl Device {
     /// # Safety
     /// Every command buffer that was recorded with this device has been reset or freed.
     pub unsafe fn set_frames_in_flight(&mut self, frames: usize) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             let arenas = Self::arenas(&self.context, &mut self.allocator, frames)?;
             let old = std::mem::replace(&mut self.arenas, arenas);
@@ -226,7 +222,6 @@ impl Device {
     /// # Safety
     /// Every command buffer that was recorded in that frame has been reset or freed.
     pub unsafe fn next_frame(&mut self) {
-        // SAFETY: the caller's contract.
         unsafe { self.arenas.next_frame() };
     }
 
@@ -252,7 +247,6 @@ impl Device {
             | Usage::TRANSFER_SRC
             | Usage::TRANSFER_DST;
         let desc = BufferDesc::new(name, size, usage, location);
-        // SAFETY: the caller's contract.
         unsafe { Buffer::new(&self.context, &mut *self.allocator, &desc) }
     }
 
@@ -266,7 +260,6 @@ impl Device {
     /// The buffer was made with this device. The device has executed the commands that write it, of which the last was
     /// followed by a barrier for [`ConsumerScope::HOST`], and writes it no more while the slice lives.
     pub unsafe fn read<'a>(&self, buffer: &'a Buffer) -> Result<&'a [u8], RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             buffer.invalidate(&self.context)?;
             Ok(buffer.mapped())
@@ -291,7 +284,6 @@ impl Device {
         kind: QueryKind,
         count: u32,
     ) -> Result<QueryPool, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { QueryPool::new(&self.context, &mut *self.allocator, kind, count) }
     }
 
@@ -303,7 +295,6 @@ impl Device {
     /// # Safety
     /// The requirements of [`Pipeline::from_stages`] apply.
     pub unsafe fn pipeline(&self, stages: &Stages<'_>) -> Result<Pipeline, StagesError> {
-        // SAFETY: the caller's contract.
         unsafe { Pipeline::from_stages(&self.context, stages) }
     }
 
@@ -349,7 +340,6 @@ impl Device {
         draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), E>,
     ) -> Result<Recorded, E> {
         let Self { context, allocator, arenas, capture, .. } = self;
-        // SAFETY: the caller's contract.
         let recorded = unsafe {
             capture.begin(desc)?;
             draw(&mut capture.recorder())?;
@@ -365,7 +355,6 @@ impl Device {
             stages: vk::PipelineStageFlags::COMPUTE_SHADER,
             access: vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE,
         };
-        // SAFETY: the caller's contract.
         unsafe { context.capture_barrier(cmd, Backend::Compute, consumer | captures) };
         Ok(recorded)
     }
@@ -378,7 +367,6 @@ impl Device {
     /// passed are not used any more.
     pub unsafe fn destroy(self, objects: impl Destroy<dyn MemoryAllocator + Send + Sync>) {
         let Self { context, kernels, mut allocator, arenas, is_owned, .. } = self;
-        // SAFETY: the caller's contract.
         unsafe {
             context.destroy((objects, arenas, kernels), &mut *allocator);
             drop(allocator);

@@ -298,7 +298,6 @@ impl Descriptors {
             .zip(infos.chunks(1))
             .map(|(binding, info)| write.dst_binding(binding).buffer_info(info))
             .collect();
-        // SAFETY: the caller's contract.
         unsafe { ctx.device().update_descriptor_sets(&writes, &[]) };
     }
 
@@ -328,7 +327,6 @@ impl Rooflines {
         let work = case.work();
         self.make_layout(ctx)?;
         if let (Resources::Descriptors, Some(descriptors)) = (spread.resources, &self.descriptors) {
-            // SAFETY: the caller's contract.
             unsafe { descriptors.update(ctx, &work, buffers) };
         }
         let constants = Shares::of(&work).constants(&work, spread);

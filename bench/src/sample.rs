@@ -82,7 +82,6 @@ impl Timer {
     /// `cmd` is being recorded outside of a render pass instance.
     unsafe fn reset(&self, ctx: &Context, cmd: vk::CommandBuffer) {
         if self.timestamps.is_some() {
-            // SAFETY: the caller's contract.
             unsafe { ctx.device().cmd_reset_query_pool(cmd, self.pool, 0, 2) };
         }
     }
@@ -94,7 +93,6 @@ impl Timer {
     unsafe fn write(&self, ctx: &Context, cmd: vk::CommandBuffer, query: u32) {
         let stage = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
         if self.timestamps.is_some() {
-            // SAFETY: the caller's contract.
             unsafe { ctx.device().cmd_write_timestamp(cmd, stage, self.pool, query) };
         }
     }
@@ -255,7 +253,6 @@ pub(super) unsafe fn capture(
         .buffers(&memory.captures)
         .vertex_buffers(&vertex_buffers)
         .counters(&memory.counters);
-    // SAFETY: the caller's contract.
     unsafe {
         let mut recorder = Recorder::begin(&mut memory.capture, &mut memory.arena, cmd, &desc)?;
         // If a draw fails, the capture is still ended; the first error is returned after that.
@@ -275,7 +272,6 @@ unsafe fn draw(
     case: &Case,
     indices: Option<&IndexBuffer>,
 ) -> Result<(), RuntimeError> {
-    // SAFETY: the caller's contract.
     unsafe {
         if let Some(indices) = indices {
             recorder.bind_index_buffer(indices)?;

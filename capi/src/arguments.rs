@@ -17,7 +17,6 @@ pub(crate) unsafe fn required<'a, T>(
     pointer: *const T,
     name: &'static str,
 ) -> Result<&'a T, Error> {
-    // SAFETY: the caller's contract.
     unsafe { pointer.as_ref() }.ok_or(Error::Null(name))
 }
 
@@ -29,7 +28,6 @@ pub(crate) unsafe fn required_mut<'a, T>(
     pointer: *mut T,
     name: &'static str,
 ) -> Result<&'a mut T, Error> {
-    // SAFETY: the caller's contract.
     unsafe { pointer.as_mut() }.ok_or(Error::Null(name))
 }
 
@@ -46,7 +44,6 @@ pub(crate) unsafe fn array<'a, T>(
     match count {
         0 => Ok(&[]),
         _ if start.is_null() => Err(Error::Null(name)),
-        // SAFETY: the caller's contract.
         _ => Ok(unsafe { std::slice::from_raw_parts(start, count as usize) }),
     }
 }
@@ -63,7 +60,6 @@ pub(crate) unsafe fn string<'a>(
     if start.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's contract.
     let text = unsafe { CStr::from_ptr(start) };
     text.to_str().map(Some).map_err(|error| Error::Argument(format!("{name}: {error}")))
 }
@@ -77,9 +73,7 @@ pub(crate) unsafe fn strings<'a>(
     count: u32,
     name: &'static str,
 ) -> Result<Vec<&'a str>, Error> {
-    // SAFETY: the caller's contract.
     let pointers = unsafe { array(start, count, name) }?;
-    // SAFETY: as above.
     let text = |&start| unsafe { string(start, name) }?.ok_or(Error::NullElement(name));
     pointers.iter().map(text).collect()
 }
@@ -115,7 +109,6 @@ pub(crate) unsafe fn create<T>(
         if p_created.is_null() {
             return Err(Error::Null(name));
         }
-        // SAFETY: the caller's contract.
         unsafe {
             p_created.write(null_mut());
             p_created.write(Box::into_raw(Box::new(make()?)));
@@ -130,7 +123,6 @@ pub(crate) unsafe fn create<T>(
 /// # Safety
 /// The pointer is null, or was returned by `Box::into_raw` and is not used any more.
 pub(crate) unsafe fn owned<T>(pointer: *mut T) -> Option<Box<T>> {
-    // SAFETY: the caller's contract.
     (!pointer.is_null()).then(|| unsafe { Box::from_raw(pointer) })
 }
 

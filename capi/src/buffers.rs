@@ -62,7 +62,6 @@ impl VkxfbCounterBuffer {
         shared: &Shared,
         what: fmt::Arguments<'_>,
     ) -> Result<(), Error> {
-        // SAFETY: the caller's contract.
         unsafe { shared.check_range(what, self.buffer, self.offset, COUNTER) }
     }
 

@@ -148,7 +148,6 @@ pub unsafe extern "C" fn vkxfb_capture_create(
 /// played are not executed any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
-    // SAFETY: the caller's contract.
     guard_quietly(|| drop(unsafe { owned(capture) }));
 }
 
@@ -162,13 +161,11 @@ pub unsafe extern "C" fn vkxfb_capture_destroy(capture: *mut VkxfbCapture) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_reset(capture: *mut VkxfbCapture) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let capture = unsafe { required_mut(capture, "capture") }?;
         if !capture.is_finished {
             capture.forget();
         }
         if let Some(arena) = &mut capture.arena {
-            // SAFETY: as above.
             unsafe { arena.reset() };
             capture.memory = new_memory();
         }
@@ -194,7 +191,6 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
     capture: *mut VkxfbCapture,
     p_begin_info: *const VkxfbCaptureBeginInfo,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         anew(capture);
         command(capture, "vkxfb_capture_begin", |capture| {
@@ -212,7 +208,6 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
 /// `capture` is live. The other requirements are those of `vkxfb_capture_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         anew(capture);
         command(capture, "vkxfb_capture_begin_inactive", |capture| {
@@ -232,7 +227,6 @@ fn new_memory() -> u64 {
 /// # Safety
 /// The contract of [`command`].
 unsafe fn anew(capture: *mut VkxfbCapture) {
-    // SAFETY: the caller's contract.
     if let Some(capture) = unsafe { capture.as_mut() } {
         capture.failed = None;
         capture.is_finished = false;
@@ -269,7 +263,6 @@ pub unsafe extern "C" fn vkxfb_capture_end(
     p_counter_buffers: *const VkxfbCounterBuffer,
     p_captured: *mut VkxfbCaptured,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     let result = unsafe {
         command(capture, "vkxfb_capture_end", |capture| {
             let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
@@ -281,7 +274,6 @@ pub unsafe extern "C" fn vkxfb_capture_end(
             Ok(())
         })
     };
-    // SAFETY: as above.
     if let Some(capture) = unsafe { capture.as_mut() }
         && !capture.is_finished
     {
@@ -305,7 +297,6 @@ pub unsafe extern "C" fn vkxfb_capture_finish(
     counter_buffer_count: u32,
     p_counter_buffers: *const VkxfbCounterBuffer,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_finish", |capture| {
             let counters = array(p_counter_buffers, counter_buffer_count, "pCounterBuffers")?;
@@ -343,7 +334,6 @@ pub unsafe extern "C" fn vkxfb_capture_play(
     p_captured: *mut VkxfbCaptured,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (capture, captured) =
             unsafe { (required_mut(capture, "capture")?, Output::new(p_captured, "pCaptured")?) };
         if let Some(failed) = &capture.failed {
@@ -353,7 +343,6 @@ pub unsafe extern "C" fn vkxfb_capture_play(
             let message = "the capture was not ended by vkxfb_capture_finish";
             return Err(Error::Argument(message.to_owned()));
         }
-        // SAFETY: as above.
         unsafe {
             let recorded = capture.play(command_buffer, order.as_mut())?;
             if let Some(captured) = captured {
@@ -383,7 +372,6 @@ pub struct VkxfbCaptureOrder {
 pub unsafe extern "C" fn vkxfb_capture_order_create(
     p_order: *mut *mut VkxfbCaptureOrder,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe { create(p_order, "pOrder", || Ok(VkxfbCaptureOrder { order: CaptureOrder::new() })) }
 }
 
@@ -395,7 +383,6 @@ pub unsafe extern "C" fn vkxfb_capture_order_create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_order_forget(order: *mut VkxfbCaptureOrder) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         unsafe { required_mut(order, "order") }?.order.forget();
         Ok(())
     })
@@ -407,7 +394,6 @@ pub unsafe extern "C" fn vkxfb_capture_order_forget(order: *mut VkxfbCaptureOrde
 /// `order` is live or NULL, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_capture_order_destroy(order: *mut VkxfbCaptureOrder) {
-    // SAFETY: the caller's contract.
     guard_quietly(|| drop(unsafe { owned(order) }));
 }
 
@@ -439,7 +425,6 @@ pub(crate) unsafe fn command(
     function: impl FnOnce(&mut VkxfbCapture) -> Result<(), Error>,
 ) -> VkxfbResult {
     let result = guard(|| {
-        // SAFETY: the caller's contract.
         let capture = unsafe { required_mut(capture, "capture") }?;
         match &capture.failed {
             Some(failed) => Err(failed.error()),
@@ -450,7 +435,6 @@ pub(crate) unsafe fn command(
             None => function(capture),
         }
     });
-    // SAFETY: as above.
     if let Some(capture) = unsafe { capture.as_mut() }
         && result != VkxfbResult::VkxfbSuccess
         && !capture.is_finished
@@ -478,7 +462,6 @@ impl VkxfbCapture {
     /// # Safety
     /// The contract of [`vkxfb_capture_begin`].
     unsafe fn begin(&mut self, info: &VkxfbCaptureBeginInfo) -> Result<(), Error> {
-        // SAFETY: the caller's contract.
         let (pipeline, buffers, vertex_buffers, counters) = unsafe {
             (
                 required(info.pipeline, "pipeline")?,
@@ -487,7 +470,6 @@ impl VkxfbCapture {
                 array(info.p_counter_buffers, info.counter_buffer_count, "pCounterBuffers")?,
             )
         };
-        // SAFETY: as above.
         unsafe {
             self.check_ranges("pBuffers", of_buffers(buffers))?;
             let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
@@ -506,7 +488,6 @@ impl VkxfbCapture {
     unsafe fn check_ranges(&self, name: &str, ranges: &[VkxfbBufferRange]) -> Result<(), Error> {
         for (index, &VkxfbBufferRange { buffer, offset, size }) in ranges.iter().enumerate() {
             let what = format_args!("{name}[{index}]");
-            // SAFETY: the caller's contract.
             unsafe { self.shared.check_range(what, buffer, offset, size) }?;
         }
         Ok(())
@@ -524,7 +505,6 @@ impl VkxfbCapture {
         ranges: &[VkxfbBufferRange],
         strides: &[u32],
     ) -> Result<Vec<VertexBuffer>, Error> {
-        // SAFETY: the caller's contract.
         unsafe { self.check_ranges(name, ranges) }?;
         let strides = strides.iter().copied().map(Some).chain(std::iter::repeat(None));
         let bindings = (first..=u32::MAX).zip(ranges).zip(strides);
@@ -542,7 +522,6 @@ impl VkxfbCapture {
         counters: &[VkxfbCounterBuffer],
     ) -> Result<Vec<Option<CounterBuffer>>, Error> {
         for (index, counter) in of_buffers(counters).iter().enumerate() {
-            // SAFETY: the caller's contract.
             unsafe { counter.check(&self.shared, format_args!("pCounterBuffers[{index}]")) }?;
         }
         let counter = |&VkxfbCounterBuffer { buffer, offset }: &_| {
@@ -561,7 +540,6 @@ impl VkxfbCapture {
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Error::Null("commandBuffer"));
         }
-        // SAFETY: the caller's contract.
         unsafe {
             let counters = self.counter_buffers(counters)?;
             self.capture.end(&counters)?;
@@ -576,7 +554,6 @@ impl VkxfbCapture {
         command_buffer: vk::CommandBuffer,
         order: Option<&mut VkxfbCaptureOrder>,
     ) -> Result<Recorded, Error> {
-        // SAFETY: the caller's contract.
         unsafe {
             self.record(command_buffer, |capture, _, arena| match order {
                 Some(order) => capture.play_in_order(arena, command_buffer, &mut order.order),
@@ -603,7 +580,6 @@ impl VkxfbCapture {
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Error::Null("commandBuffer"));
         }
-        // SAFETY: the caller's contract.
         unsafe { self.with_memory(function) }
     }
 

@@ -59,7 +59,6 @@ pub unsafe extern "C" fn vkxfb_context_create(
     pipeline_cache: vk::PipelineCache,
     p_context: *mut *mut VkxfbContext,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         create(p_context, "pContext", || {
             let enabled = required(required_features, "requiredFeatures")?;
@@ -110,7 +109,6 @@ pub unsafe extern "C" fn vkxfb_context_create_for_device(
     pipeline_cache: vk::PipelineCache,
     p_context: *mut *mut VkxfbContext,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         create(p_context, "pContext", || {
             let info = read(p_info, "pInfo")?;
@@ -135,7 +133,6 @@ pub unsafe extern "C" fn vkxfb_context_create_for_device(
 /// recorded with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_context_destroy(context: *mut VkxfbContext) {
-    // SAFETY: the caller's contract.
     guard_quietly(|| drop(unsafe { owned(context) }));
 }
 
@@ -154,7 +151,6 @@ pub unsafe extern "C" fn vkxfb_context_destroy(context: *mut VkxfbContext) {
 pub unsafe extern "C" fn vkxfb_context_buffer_usage(
     context: *const VkxfbContext,
 ) -> vk::BufferUsageFlags {
-    // SAFETY: the caller's contract.
     unsafe { context.as_ref() }.map_or(vk::BufferUsageFlags::empty(), |context| {
         context.shared.context.capture_buffer_usage(Backend::Compute)
     })
@@ -197,7 +193,6 @@ pub unsafe extern "C" fn vkxfb_context_get_properties(
     p_properties: *mut VkxfbContextProperties,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (context, properties) = unsafe {
             (required(context, "context")?, Output::required(p_properties, "pProperties")?)
         };
@@ -213,7 +208,6 @@ pub unsafe extern "C" fn vkxfb_context_get_properties(
             has_byte_loads: enabled.byte_loads.into(),
             has_indirect_draws: context.has_indirect_draws().into(),
         };
-        // SAFETY: as above.
         unsafe { properties.write(&made) };
         Ok(())
     })
@@ -231,9 +225,8 @@ pub unsafe extern "C" fn vkxfb_context_prepare(
     pipeline_cache: vk::PipelineCache,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let shared = &unsafe { required(context, "context") }?.shared;
-        // SAFETY: as above; the kernels live as long as the context.
+        // SAFETY: the caller's contract; the kernels live as long as the context.
         Ok(unsafe { shared.kernels.prepare(&shared.context, pipeline_cache) }?)
     })
 }
@@ -256,13 +249,11 @@ pub unsafe extern "C" fn vkxfb_context_record_barrier(
     dst_access_mask: vk::AccessFlags,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let context = &unsafe { required(context, "context") }?.shared.context;
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Error::Null("commandBuffer"));
         }
         let consumer = ConsumerScope { stages: dst_stage_mask, access: dst_access_mask };
-        // SAFETY: as above.
         unsafe { context.capture_barrier(command_buffer, Backend::Compute, consumer) };
         Ok(())
     })
@@ -278,9 +269,7 @@ impl Shared {
     ) -> Result<Self, Error> {
         let VkxfbRequiredFeatures { instance, capabilities, features, flags, .. } = required;
         let has = |flag| flags & flag != 0;
-        // SAFETY: the caller's contract.
         let device = unsafe { ash::Device::load(instance.fp_v1_0(), device) };
-        // SAFETY: as above.
         let mut context =
             unsafe { Context::new(instance, &device, capabilities.clone(), features.clone())? };
         if has(VKXFB_DEVICE_NO_INDIRECT_DISPATCH) {
@@ -293,7 +282,7 @@ impl Shared {
             context.set_optimizes_shaders(false);
         }
         if has(VKXFB_DEVICE_DEBUG_NAMES) {
-            // SAFETY: as above; the instance has the extension, or the flag would have been refused.
+            // SAFETY: the caller's contract; the instance has the extension, or the flag would have been refused.
             unsafe { context.set_debug_utils(instance) };
         }
         let allocator = Allocator::new(&AllocatorCreateDesc {
@@ -332,7 +321,6 @@ impl Shared {
             return Ok(());
         }
         let end = offset.saturating_add(size);
-        // SAFETY: the caller's contract.
         let memory = unsafe { self.context.device().get_buffer_memory_requirements(buffer) }.size;
         if end <= memory {
             Ok(())

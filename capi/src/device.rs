@@ -101,7 +101,6 @@ pub unsafe extern "C" fn vkxfb_required_features_create(
     p_info: *const VkxfbPhysicalDeviceInfo,
     p_required_features: *mut *mut VkxfbRequiredFeatures,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         create(p_required_features, "pRequiredFeatures", || {
             VkxfbRequiredFeatures::query(&read(p_info, "pInfo")?, None)
@@ -133,7 +132,6 @@ pub unsafe extern "C" fn vkxfb_required_features_add_to(
     p_create_info: *mut vk::DeviceCreateInfo<'_>,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         unsafe {
             let required = required_mut(required_features, "requiredFeatures")?;
             let info = required_mut(p_create_info, "pCreateInfo")?;
@@ -154,7 +152,6 @@ pub unsafe extern "C" fn vkxfb_required_features_add_to(
 pub unsafe extern "C" fn vkxfb_required_features_destroy(
     required_features: *mut VkxfbRequiredFeatures,
 ) {
-    // SAFETY: the caller's contract.
     guard_quietly(|| drop(unsafe { owned(required_features) }));
 }
 
@@ -189,7 +186,6 @@ impl VkxfbRequiredFeatures {
         if info.flags & VKXFB_DEVICE_DEBUG_NAMES != 0 {
             // A function that does not exist must not be called: that would abort the program.
             let name = c"vkSetDebugUtilsObjectNameEXT";
-            // SAFETY: the caller's contract.
             if unsafe { get_instance_proc_addr(info.instance, name.as_ptr()) }.is_none() {
                 let message = "flags has VKXFB_DEVICE_DEBUG_NAMES, and instance was created without \
                                VK_EXT_debug_utils";
@@ -197,7 +193,6 @@ impl VkxfbRequiredFeatures {
             }
         }
         let functions = ash::StaticFn { get_instance_proc_addr };
-        // SAFETY: the caller's contract.
         let (instance, mut capabilities) = unsafe {
             let entry = ash::Entry::from_static_fn(functions.clone());
             let instance = ash::Instance::load(&functions, info.instance);
@@ -214,7 +209,6 @@ impl VkxfbRequiredFeatures {
             (instance, capabilities)
         };
         if let Some(created) = created {
-            // SAFETY: as above.
             unsafe { capabilities.restrict(created) };
         }
         if info.flags & VKXFB_DEVICE_DESCRIPTORS != 0 {

@@ -78,7 +78,6 @@ pub unsafe extern "C" fn vkxfb_capture_bind_pipeline(
     capture: *mut VkxfbCapture,
     pipeline: *const VkxfbPipeline,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_bind_pipeline", |capture| {
             let pipeline = required(pipeline, "pipeline")?;
@@ -98,7 +97,6 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers(
     buffer_count: u32,
     p_buffers: *const VkxfbBufferRange,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_bind_vertex_buffers", |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
@@ -122,7 +120,6 @@ pub unsafe extern "C" fn vkxfb_capture_bind_vertex_buffers2(
     p_buffers: *const VkxfbBufferRange,
     p_strides: *const vk::DeviceSize,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_bind_vertex_buffers2", |capture| {
             let buffers = array(p_buffers, buffer_count, "pBuffers")?;
@@ -152,7 +149,6 @@ pub unsafe extern "C" fn vkxfb_capture_bind_index_buffer(
     p_buffer: *const VkxfbBufferRange,
     index_type: vk::IndexType,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_bind_index_buffer", |capture| {
             let &VkxfbBufferRange { buffer, offset, size } = required(p_buffer, "pBuffer")?;
@@ -182,7 +178,6 @@ pub unsafe extern "C" fn vkxfb_capture_bind_descriptor_sets(
     dynamic_offset_count: u32,
     p_dynamic_offsets: *const u32,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_bind_descriptor_sets", |capture| {
             let sets = array(p_descriptor_sets, descriptor_set_count, "pDescriptorSets")?;
@@ -210,7 +205,6 @@ pub unsafe extern "C" fn vkxfb_capture_assume_descriptor_sets(
     first_set: u32,
     descriptor_set_count: u32,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_assume_descriptor_sets", |capture| {
             Ok(capture.recorder().assume_descriptor_sets(first_set, descriptor_set_count)?)
@@ -229,7 +223,6 @@ pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_enable(
     capture: *mut VkxfbCapture,
     primitive_restart_enable: vk::Bool32,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_set_primitive_restart_enable", |capture| {
             Ok(capture.recorder().set_primitive_restart(primitive_restart_enable != vk::FALSE)?)
@@ -247,7 +240,6 @@ pub unsafe extern "C" fn vkxfb_capture_set_primitive_restart_index(
     capture: *mut VkxfbCapture,
     primitive_restart_index: u32,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_set_primitive_restart_index", |capture| {
             Ok(capture.recorder().set_primitive_restart_index(primitive_restart_index)?)
@@ -265,7 +257,6 @@ pub unsafe extern "C" fn vkxfb_capture_set_patch_control_points(
     capture: *mut VkxfbCapture,
     patch_control_points: u32,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_set_patch_control_points", |capture| {
             Ok(capture.recorder().set_patch_control_points(patch_control_points)?)
@@ -283,7 +274,6 @@ pub unsafe extern "C" fn vkxfb_capture_set_provoking_vertex_mode(
     capture: *mut VkxfbCapture,
     provoking_vertex_mode: vk::ProvokingVertexModeEXT,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_set_provoking_vertex_mode", |capture| {
             let mode = provoking_vertex(provoking_vertex_mode)?;
@@ -306,7 +296,6 @@ pub unsafe extern "C" fn vkxfb_capture_begin_conditional_rendering(
     capture: *mut VkxfbCapture,
     p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfoEXT<'_>,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_begin_conditional_rendering", |capture| {
             let begin = required(p_conditional_rendering_begin, "pConditionalRenderingBegin")?;
@@ -333,7 +322,6 @@ pub unsafe extern "C" fn vkxfb_capture_begin_conditional_rendering(
 pub unsafe extern "C" fn vkxfb_capture_end_conditional_rendering(
     capture: *mut VkxfbCapture,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_end_conditional_rendering", |capture| {
             Ok(capture.recorder().end_conditional_rendering()?)
@@ -354,7 +342,6 @@ pub unsafe extern "C" fn vkxfb_capture_push_constants(
     size: u32,
     p_values: *const c_void,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_push_constants", |capture| {
             let bytes = array(p_values.cast::<u8>(), size, "pValues")?;
@@ -375,7 +362,6 @@ pub unsafe extern "C" fn vkxfb_capture_draw(
     primitive_topology: vk::PrimitiveTopology,
     p_draw: *const vk::DrawIndirectCommand,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_draw", |capture| {
             let draw = Draw::from(*required(p_draw, "pDraw")?);
@@ -394,7 +380,6 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed(
     primitive_topology: vk::PrimitiveTopology,
     p_draw: *const vk::DrawIndexedIndirectCommand,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_draw_indexed", |capture| {
             let draw = DrawIndexed::from(*required(p_draw, "pDraw")?);
@@ -414,7 +399,6 @@ pub unsafe extern "C" fn vkxfb_capture_draw_multi(
     draw_count: u32,
     p_draws: *const vk::DrawIndirectCommand,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_draw_multi", |capture| {
             let draws = array(p_draws, draw_count, "pDraws")?;
@@ -436,7 +420,6 @@ pub unsafe extern "C" fn vkxfb_capture_draw_multi_indexed(
     draw_count: u32,
     p_draws: *const vk::DrawIndexedIndirectCommand,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_draw_multi_indexed", |capture| {
             let draws = array(p_draws, draw_count, "pDraws")?;
@@ -457,7 +440,6 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect(
     primitive_topology: vk::PrimitiveTopology,
     p_draw: *const VkxfbIndirectDraw,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_draw_indirect", |capture| {
             let command = size_of::<vk::DrawIndirectCommand>();
@@ -478,7 +460,6 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indexed_indirect(
     primitive_topology: vk::PrimitiveTopology,
     p_draw: *const VkxfbIndirectDraw,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_draw_indexed_indirect", |capture| {
             let command = size_of::<vk::DrawIndexedIndirectCommand>();
@@ -501,7 +482,6 @@ pub unsafe extern "C" fn vkxfb_capture_draw_indirect_byte_count(
     primitive_topology: vk::PrimitiveTopology,
     p_draw: *const VkxfbByteCountDraw,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_draw_indirect_byte_count", |capture| {
             let draw = required(p_draw, "pDraw")?;
@@ -536,7 +516,6 @@ impl VkxfbIndirectDraw {
     unsafe fn as_runtime(&self, shared: &Shared, command: usize) -> Result<IndirectDraw, Error> {
         let &Self { buffer, offset, draw_count, stride, count_buffer, count_buffer_offset, .. } =
             self;
-        // SAFETY: the caller's contract.
         unsafe {
             let what = format_args!("the last draw (buffer, offset, stride)");
             let size = size_of_commands(draw_count, stride, command);

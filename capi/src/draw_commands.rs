@@ -49,13 +49,11 @@ pub unsafe extern "C" fn vkxfb_capture_record_draw_commands(
     stride: u32,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (capture, draws) =
             unsafe { (required_mut(capture, "capture")?, array(p_draws, draw_count, "pDraws")?) };
         let converted: Vec<_> =
             draws.iter().map(VkxfbByteCountDraw::as_runtime).collect::<Result<_, _>>()?;
         let commands = draw_commands(buffer, offset, stride)?;
-        // SAFETY: as above.
         unsafe {
             for (index, draw) in draws.iter().enumerate() {
                 let what = format_args!("counterBuffer of pDraws[{index}]");
@@ -98,7 +96,6 @@ pub unsafe extern "C" fn vkxfb_late_draws_create(
     command_buffer: vk::CommandBuffer,
     p_late_draws: *mut *mut VkxfbLateDraws,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         create(p_late_draws, "pLateDraws", || {
             let capture = required_mut(capture, "capture")?;
@@ -127,7 +124,6 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
     offset: vk::DeviceSize,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (VkxfbLateDraws { draws, memory }, capture, draw) = unsafe {
             (
                 required_mut(late_draws, "lateDraws")?,
@@ -142,7 +138,6 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
             return Err(Error::Argument(message.to_owned()));
         }
         let commands = draw_commands(buffer, offset, 0)?;
-        // SAFETY: as above.
         unsafe {
             draw.counter_buffer.check(&capture.shared, format_args!("counterBuffer of pDraw"))?;
             let what = format_args!("the draw command (buffer, offset)");
@@ -161,7 +156,6 @@ pub unsafe extern "C" fn vkxfb_late_draws_add(
 /// `lateDraws` is live or NULL, and is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_late_draws_destroy(late_draws: *mut VkxfbLateDraws) {
-    // SAFETY: the caller's contract.
     guard_quietly(|| drop(unsafe { owned(late_draws) }));
 }
 
@@ -190,6 +184,5 @@ unsafe fn check(
 ) -> Result<(), Error> {
     let &DrawCommands { buffer, offset, stride } = commands;
     let size = size_of_commands(count, stride, size_of::<vk::DrawIndirectCommand>());
-    // SAFETY: the caller's contract.
     unsafe { shared.check_range(what, buffer, offset, size) }
 }

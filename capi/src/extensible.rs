@@ -64,7 +64,6 @@ pub(crate) const fn end<T, M>(offset: usize, _: fn(&T) -> &M) -> usize {
 /// The pointer is null, or it is aligned and points to a structure with the number of bytes that
 /// its first member says.
 pub(crate) unsafe fn read<T: Extensible>(start: *const T, name: &'static str) -> Result<T, Error> {
-    // SAFETY: the caller's contract.
     let size = unsafe { size::<T>(start, name) }?;
     let known = size.min(size_of::<T>());
     // SAFETY: the caller has that many bytes, of which `known` are not in the slice.
@@ -95,7 +94,6 @@ impl<T: Extensible> Output<T> {
         if start.is_null() {
             return Ok(None);
         }
-        // SAFETY: the caller's contract.
         let size = unsafe { size::<T>(start, name) }?;
         Ok(Some(Self { start, size }))
     }
@@ -105,7 +103,6 @@ impl<T: Extensible> Output<T> {
     /// # Safety
     /// The contract of [`read`].
     pub(crate) unsafe fn required(start: *mut T, name: &'static str) -> Result<Self, Error> {
-        // SAFETY: the caller's contract.
         unsafe { Self::new(start, name) }?.ok_or(Error::Null(name))
     }
 
@@ -135,7 +132,6 @@ unsafe fn size<T: Extensible>(start: *const T, name: &'static str) -> Result<usi
     if start.is_null() {
         return Err(Error::Null(name));
     }
-    // SAFETY: the caller's contract.
     let size = unsafe { start.cast::<usize>().read() };
     if (T::FIRST..TOO_LARGE).contains(&size) && size.is_multiple_of(align_of::<T>()) {
         Ok(size)

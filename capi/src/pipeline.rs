@@ -218,7 +218,6 @@ pub unsafe extern "C" fn vkxfb_pipeline_create(
     p_create_info: *const VkxfbPipelineCreateInfo<'_>,
     p_pipeline: *mut *mut VkxfbPipeline,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         create(p_pipeline, "pPipeline", || {
             let shared = Arc::clone(&required(context, "context")?.shared);
@@ -247,14 +246,12 @@ pub unsafe extern "C" fn vkxfb_pipeline_prepare(
     pipeline_cache: vk::PipelineCache,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (VkxfbPipeline { pipeline, shared, .. }, draws) =
             unsafe { (required(pipeline, "pipeline")?, array(p_draws, draw_count, "pDraws")?) };
         let mut expected = Vec::new();
         for draws in draws {
             draws.add_to(&mut expected)?;
         }
-        // SAFETY: as above.
         Ok(unsafe { pipeline.prepare(&shared.context, &expected, pipeline_cache) }?)
     })
 }
@@ -269,7 +266,6 @@ pub unsafe extern "C" fn vkxfb_pipeline_get_properties(
     p_properties: *mut VkxfbPipelineProperties,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (pipeline, properties) = unsafe {
             (required(pipeline, "pipeline")?, Output::required(p_properties, "pProperties")?)
         };
@@ -285,7 +281,6 @@ pub unsafe extern "C" fn vkxfb_pipeline_get_properties(
             push_constant_offset: pushed.start,
             push_constant_size: pushed.end - pushed.start,
         };
-        // SAFETY: as above.
         unsafe { properties.write(&made) };
         Ok(())
     })
@@ -312,7 +307,6 @@ pub unsafe extern "C" fn vkxfb_pipeline_get_output(
     pp_name: *mut *const c_char,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (VkxfbPipeline { pipeline, names, .. }, attribute, name) = unsafe {
             let attribute = required_mut(p_attribute, "pAttribute")?;
             (required(pipeline, "pipeline")?, attribute, pp_name.as_mut())
@@ -408,10 +402,8 @@ impl VkxfbExpectedDraws {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
     guard_quietly(|| {
-        // SAFETY: the caller's contract.
         if let Some(owned) = unsafe { owned(pipeline) } {
             let VkxfbPipeline { pipeline, shared, .. } = *owned;
-            // SAFETY: as above.
             unsafe { shared.context.destroy(pipeline, &mut ()) };
         }
     });
@@ -420,16 +412,14 @@ pub unsafe extern "C" fn vkxfb_pipeline_destroy(pipeline: *mut VkxfbPipeline) {
 /// # Safety
 /// The contract of [`vkxfb_pipeline_create`].
 unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pipeline, Error> {
-    // SAFETY: the caller's contract.
     let (vertex, tessellation, geometry) = unsafe {
         let geometry = (info.p_geometry_shader, "pGeometryShader");
         (
-            Stage::vertex(info)?,
+            CallerShader::vertex(info)?,
             Tessellation::new(info)?,
-            Stage::later(geometry, ExecutionModel::Geometry)?,
+            CallerShader::later(geometry, ExecutionModel::Geometry)?,
         )
     };
-    // SAFETY: as above.
     let (varyings, assembly, set_layouts, vertex_input) = unsafe {
         (
             strings(info.pp_varyings, info.varying_count, "ppVaryings")?,
@@ -464,7 +454,7 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
             .tessellation(control.shader(), evaluation.shader(), *patch_control_points)
             .domain_origin(*domain_origin);
     }
-    stages.geometry = geometry.as_ref().map(Stage::shader);
+    stages.geometry = geometry.as_ref().map(CallerShader::shader);
     let topology = topology(assembly.topology)?;
     stages.topology = (info.dynamic_topology == vk::FALSE).then_some(topology);
     // SAFETY: as above.
@@ -489,8 +479,8 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
 
 /// The tessellation shaders of the caller, and their state.
 struct Tessellation<'a> {
-    control: Stage<'a>,
-    evaluation: Stage<'a>,
+    control: CallerShader<'a>,
+    evaluation: CallerShader<'a>,
     patch_control_points: u32,
     domain_origin: DomainOrigin,
 }
@@ -502,11 +492,10 @@ impl<'a> Tessellation<'a> {
         let names = ["pTessellationControlShader", "pTessellationEvaluationShader"];
         let control = (info.p_tessellation_control_shader, names[0]);
         let evaluation = (info.p_tessellation_evaluation_shader, names[1]);
-        // SAFETY: the caller's contract.
         let (control, evaluation) = unsafe {
             (
-                Stage::later(control, ExecutionModel::TessellationControl)?,
-                Stage::later(evaluation, ExecutionModel::TessellationEvaluation)?,
+                CallerShader::later(control, ExecutionModel::TessellationControl)?,
+                CallerShader::later(evaluation, ExecutionModel::TessellationEvaluation)?,
             )
         };
         let (control, evaluation) = match (control, evaluation) {
@@ -518,7 +507,6 @@ impl<'a> Tessellation<'a> {
                 return Err(Error::Argument(message));
             }
         };
-        // SAFETY: the caller's contract.
         let (patch_control_points, domain_origin) = unsafe {
             let state = required(info.p_tessellation_state, "pTessellationState")?;
             typed_chain(state.p_next, "pTessellationState")?;
@@ -529,7 +517,7 @@ impl<'a> Tessellation<'a> {
 }
 
 /// A shader of the caller, with its entry point and specialization constants.
-struct Stage<'a> {
+struct CallerShader<'a> {
     words: &'a [u32],
     /// The stage of the shader. `None` for the vertex shader, because lowering looks for a vertex
     /// shader by default.
@@ -538,7 +526,7 @@ struct Stage<'a> {
     specialization: Vec<SpecializationConstant<'a>>,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> CallerShader<'a> {
     /// # Safety
     /// The contract of [`vkxfb_pipeline_create`].
     unsafe fn vertex(info: &VkxfbPipelineCreateInfo<'a>) -> Result<Self, Error> {
@@ -549,7 +537,6 @@ impl<'a> Stage<'a> {
             p_name: info.p_name,
             p_specialization_info: info.p_specialization_info,
         };
-        // SAFETY: the caller's contract.
         unsafe { Self::new(&info, None) }
     }
 
@@ -563,7 +550,6 @@ impl<'a> Stage<'a> {
         stage: ExecutionModel,
     ) -> Result<Option<Self>, Error> {
         let made = || {
-            // SAFETY: the caller's contract.
             let stage = unsafe { Self::new(&read(start, name)?, Some(stage)) }?;
             // The entry point is looked up here, because a later error would not say which of the
             // shaders has none.
@@ -590,7 +576,6 @@ impl<'a> Stage<'a> {
         if info.p_code.is_null() {
             return Err(Error::Null("pCode"));
         }
-        // SAFETY: the caller's contract.
         let (words, entry_point, specialization) = unsafe {
             (
                 std::slice::from_raw_parts(info.p_code, size / size_of::<u32>()),
@@ -598,7 +583,6 @@ impl<'a> Stage<'a> {
                 info.p_specialization_info.as_ref(),
             )
         };
-        // SAFETY: as above.
         let constants = specialization.map(|info| unsafe { vulkan::specialization(info) });
         let specialization = constants.transpose()?.unwrap_or_default();
         Ok(Self { words, stage, entry_point, specialization })

@@ -61,10 +61,9 @@ pub unsafe extern "C" fn vkxfb_query_pool_create(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vkxfb_query_pool_destroy(query_pool: *mut VkxfbQueryPool) {
     guard_quietly(|| {
-        // SAFETY: the caller's contract.
         if let Some(owned) = unsafe { owned(query_pool) } {
             let VkxfbQueryPool { pool, shared } = *owned;
-            // SAFETY: as above; the allocator is the one that it was made with.
+            // SAFETY: the caller's contract; the allocator is the one that it was made with.
             unsafe { shared.context.destroy(pool, &mut *shared.allocator()) };
         }
     });
@@ -85,12 +84,10 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_reset(
     query_count: u32,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let VkxfbQueryPool { pool, shared } = unsafe { required(query_pool, "queryPool") }?;
         if command_buffer == vk::CommandBuffer::null() {
             return Err(Error::Null("commandBuffer"));
         }
-        // SAFETY: as above.
         Ok(unsafe { pool.reset(&shared.context, command_buffer, first_query, query_count) }?)
     })
 }
@@ -107,9 +104,7 @@ pub unsafe extern "C" fn vkxfb_query_pool_reset(
     query_count: u32,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let VkxfbQueryPool { pool, .. } = unsafe { required(query_pool, "queryPool") }?;
-        // SAFETY: as above.
         Ok(unsafe { pool.reset_by_host(first_query, query_count) }?)
     })
 }
@@ -137,7 +132,6 @@ pub unsafe extern "C" fn vkxfb_query_pool_get_results(
 ) -> VkxfbResult {
     let mut all_ended = true;
     let result = guard(|| {
-        // SAFETY: the caller's contract.
         let pool = &unsafe { required(query_pool, "queryPool") }?.pool;
         if flags.contains(vk::QueryResultFlags::WAIT) {
             let refused = "flags has VK_QUERY_RESULT_WAIT_BIT: wait for a fence in place of it";
@@ -146,7 +140,6 @@ pub unsafe extern "C" fn vkxfb_query_pool_get_results(
         if p_data.is_null() {
             return Err(Error::Null("pData"));
         }
-        // SAFETY: the caller's contract.
         all_ended = unsafe {
             let data = std::slice::from_raw_parts_mut(p_data.cast(), data_size);
             pool.results(first_query, query_count, data, stride, flags, Duration::ZERO)
@@ -173,13 +166,11 @@ pub unsafe extern "C" fn vkxfb_query_pool_wait(
 ) -> VkxfbResult {
     let mut has_timed_out = false;
     let result = guard(|| {
-        // SAFETY: the caller's contract.
         let pool = &unsafe { required(query_pool, "queryPool") }?.pool;
         let stride = pool.kind().values() * size_of::<u32>();
         let size = stride.saturating_mul(pool.count().min(query_count) as usize);
         let (mut values, flags) = (vec![0; size], vk::QueryResultFlags::WAIT);
         let timeout = Duration::from_nanos(timeout);
-        // SAFETY: as above.
         let waited = unsafe {
             pool.results(first_query, query_count, &mut values, stride as u64, flags, timeout)
         };
@@ -230,21 +221,18 @@ pub unsafe extern "C" fn vkxfb_query_pool_record_copy_results(
     flags: vk::QueryResultFlags,
 ) -> VkxfbResult {
     guard(|| {
-        // SAFETY: the caller's contract.
         let (pool, capture) = unsafe {
             (&required(query_pool, "queryPool")?.pool, required_mut(capture, "capture")?)
         };
         if dst_buffer == vk::Buffer::null() {
             return Err(Error::Null("dstBuffer"));
         }
-        // SAFETY: the caller's contract.
         unsafe {
             let size = size_of_results(pool.kind(), query_count, stride, flags);
             let what = format_args!("the last result (dstBuffer, dstOffset, stride)");
             capture.shared.check_range(what, dst_buffer, dst_offset, size)?;
         }
         let target = ResultTarget { buffer: dst_buffer, offset: dst_offset, stride };
-        // SAFETY: as above.
         unsafe {
             capture.record(command_buffer, |_, shared, arena| {
                 pool.copy_results(
@@ -296,7 +284,6 @@ pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
     query: u32,
     index: u32,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_begin_query_indexed", |capture| {
             let pool = required(query_pool, "queryPool")?;
@@ -318,7 +305,6 @@ pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
     query: u32,
     index: u32,
 ) -> VkxfbResult {
-    // SAFETY: the caller's contract.
     unsafe {
         command(capture, "vkxfb_capture_end_query_indexed", |capture| {
             let pool = required(query_pool, "queryPool")?;

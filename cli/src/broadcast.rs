@@ -40,12 +40,12 @@ struct BroadcastReport<'a> {
     entry_point: &'a str,
     /// Whether the shader has a second colour for dual-source blending.
     dual_source: bool,
-    added: Vec<Output>,
+    added: Vec<AddedOutput>,
 }
 
 /// The output that was added for an attachment.
 #[derive(Serialize)]
-struct Output {
+struct AddedOutput {
     variable: u32,
     /// The output variable whose value is copied to the added variable.
     source: u32,
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &BroadcastArguments) -> Result<u8> {
         added: broadcast
             .added
             .iter()
-            .map(|output| Output {
+            .map(|output| AddedOutput {
                 variable: output.variable.0,
                 source: output.source.0,
                 location: output.location,

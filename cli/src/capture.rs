@@ -38,7 +38,7 @@ use self::mesh::Mesh;
 use self::missing::Missing;
 use self::output::{Format, Shown};
 use self::picture::{Picture, PictureArguments};
-use self::plan::Plan;
+use self::plan::CapturePlan;
 use self::progress::Steps;
 use self::records::place;
 use crate::everything;
@@ -54,8 +54,8 @@ pub(crate) struct CaptureArguments {
     captured: crate::captured::Captured,
     #[command(flatten)]
     draw: DrawArguments,
-    /// What the input with this name or location reads, if the name does not tell: a column (0=position), or numbers for
-    /// all vertices (normal=0,0,1, or one number for all components)
+    /// What the input with this name or location reads, if the name does not tell: a column (0=position), or numbers
+    /// for all vertices (normal=0,0,1, or one number for all components)
     #[arg(long = "attribute", value_name = "INPUT=COLUMN|NUMBERS")]
     attributes: Vec<Choices>,
     #[command(flatten)]
@@ -208,7 +208,7 @@ pub(crate) fn run(arguments: &CaptureArguments) -> Result<u8> {
         given => given,
     };
     stages.shader.captures = list.as_ref().map_or(Captures::Decorations, Captures::List);
-    let plan = Plan::of(&stages.shader, arguments.stream).with_context(in_file)?;
+    let plan = CapturePlan::of(&stages.shader, arguments.stream).with_context(in_file)?;
     if let Some(format) = format {
         format.check(&plan.columns).with_context(in_file)?;
     }
@@ -232,7 +232,7 @@ pub(crate) fn run(arguments: &CaptureArguments) -> Result<u8> {
 
 /// The captured outputs, and how they are shown.
 struct Shows<'a> {
-    plan: &'a Plan,
+    plan: &'a CapturePlan,
     picture: Option<&'a Picture<'a>>,
     format: Option<Format>,
 }

@@ -12,8 +12,9 @@ use vkxfb_rewriter::spirv::words_from_bytes;
 /// The names of the program: the one that it has, and the one that it had before, which Debian 12 still gives it.
 const PROGRAMS: [&str; 2] = ["glslang", "glslangValidator"];
 
-/// In a vertex shader what has no location or binding gets the first that is free, as in OpenGL. Later stages have to say
-/// theirs: the locations are those of the stage before, and the bindings not those of other stages.
+/// For vertex shaders: variables without a location or binding get the first one that is free, as in OpenGL. Later
+/// stages have to declare theirs, because their locations must match the stage before, and no binding may be that of
+/// another stage.
 const MAPPED: [&str; 2] = ["--aml", "--amb"];
 
 /// Uniforms of a vertex shader may stand outside of blocks, too: they become members of `gl_DefaultUniformBlock`.
@@ -61,9 +62,10 @@ pub(super) fn compile(file: &Path, bytes: &[u8], stage: &str) -> Result<Vec<u32>
     words_from_bytes(&words).with_context(|| format!("{}, compiled by glslang", file.display()))
 }
 
-/// Returns the arguments of glslang for a source, and its standard input. It reads the file itself, beside which it looks
-/// for what the source includes, unless it would take the file for its configuration (`.conf`), or has not the same file
-/// by that name: a pipe is read already, and standard input is the command's own.
+/// Returns the arguments of glslang that name a source, and its standard input. glslang gets the name of the file, so
+/// that it looks for included files in the same folder. It gets the contents by its standard input instead if it would
+/// take the file for its configuration (`.conf`), or if the file is a pipe, which was read
+/// already, or one of this process, such as `/dev/stdin`.
 fn source<'a>(file: &Path, bytes: &'a [u8]) -> (Vec<OsString>, Option<&'a [u8]>) {
     let is_conf = file.as_os_str().as_encoded_bytes().ends_with(b".conf");
     let is_of_process = ["/dev/stdin", "/dev/fd", "/proc"].iter().any(|of| file.starts_with(of));
@@ -148,14 +150,16 @@ fn refused(file: &Path, bytes: &[u8], output: &Output) -> anyhow::Error {
             limits()
         );
     }
-    let mark = match bytes.starts_with("\u{feff}".as_bytes()) {
-        true => "\nThe file begins with a byte order mark, which glslang does not take",
-        false => "",
+    let mark = if bytes.starts_with("\u{feff}".as_bytes()) {
+        "\nThe file begins with a byte order mark, which glslang does not take"
+    } else {
+        ""
     };
     anyhow!("glslang does not compile {path}:\n{said}{mark}")
 }
 
-/// The messages of glslang on a source. The first error in it is followed by lines that count it, and by what it led to.
+/// The messages of glslang on a source. The first error in it is followed by lines that count it, and by what it led
+/// to.
 fn said(file: &Path, output: &Output) -> String {
     let bytes = [&output.stdout[..], &output.stderr].concat();
     let text = String::from_utf8_lossy(&bytes);

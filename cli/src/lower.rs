@@ -163,7 +163,7 @@ struct LowerReport<'a> {
     /// The location of the attribute that each attribute descriptor in the sysvals describes.
     attribute_locations: Vec<u32>,
     bindings: Vec<Binding>,
-    attributes: Vec<Attribute>,
+    attributes: Vec<ShownAttribute>,
 }
 
 #[derive(Serialize)]
@@ -189,7 +189,7 @@ struct Binding {
 }
 
 #[derive(Serialize)]
-struct Attribute {
+struct ShownAttribute {
     location: u32,
     binding: u32,
     format: String,
@@ -252,7 +252,7 @@ impl<'a> LowerReport<'a> {
                 .collect(),
             attributes: attributes
                 .iter()
-                .map(|a| Attribute {
+                .map(|a| ShownAttribute {
                     location: a.location,
                     binding: a.binding,
                     format: a.format.to_string(),

@@ -331,7 +331,8 @@ fn read_before(
     }
 }
 
-/// Reads a shader after the vertex shader from a file: SPIR-V, or GLSL, which is compiled. WGSL has none of these stages.
+/// Reads a shader after the vertex shader from a file: SPIR-V, or GLSL, which is compiled. WGSL has none of these
+/// stages.
 fn read_later(stage: LaterStage, file: &Path) -> Result<Vec<u32>> {
     let bytes = read_bytes(file)?;
     match SourceKind::of(file, &bytes) {

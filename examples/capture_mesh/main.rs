@@ -103,7 +103,6 @@ unsafe fn upload(
     bytes: &[u8],
 ) -> Result<Buffer> {
     let desc = BufferDesc::new("mesh", bytes.len() as u64, usage, MemoryLocation::Upload);
-    // SAFETY: the caller's contract.
     unsafe {
         let mut buffer = Buffer::new(context, allocator, &desc)?;
         buffer.mapped_mut().copy_from_slice(bytes);
@@ -144,7 +143,6 @@ unsafe fn check_native(
         vertex_buffers: &[VertexBuffer::new(0, source.raw(), source.size())],
         size: size_of_val(deformed) as u64,
     };
-    // SAFETY: the caller's contract.
     let captured = unsafe {
         native.run(gpu, allocator, |recorder| {
             recorder.push_constants(0, bytemuck::bytes_of(&DEFORMATION))?;

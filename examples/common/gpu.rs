@@ -92,7 +92,6 @@ impl Gpu {
     /// # Safety
     /// The device is live; the pool is destroyed before it.
     pub unsafe fn commands(&self) -> Result<(vk::CommandPool, vk::CommandBuffer)> {
-        // SAFETY: the caller's contract.
         unsafe {
             let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
             let pool = self.device.create_command_pool(&info, None)?;
@@ -111,7 +110,6 @@ impl Gpu {
         &self,
         record: impl FnOnce(vk::CommandBuffer) -> Result<()>,
     ) -> Result<()> {
-        // SAFETY: the caller's contract.
         unsafe {
             let (pool, cmd) = self.commands()?;
             self.device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default())?;
@@ -142,7 +140,6 @@ impl Gpu {
     /// # Safety
     /// The device is idle, and everything that was made with it is destroyed.
     pub unsafe fn close(self) -> Result<()> {
-        // SAFETY: the caller's contract.
         unsafe {
             self.device.destroy_device(None);
             let closed = self.validation.map_or(Ok(()), |validation| validation.close());

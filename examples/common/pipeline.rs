@@ -50,7 +50,6 @@ impl Drawing<'_> {
         let mut rendering = vk::PipelineRenderingCreateInfo::default()
             .color_attachment_formats(&[COLOUR])
             .depth_attachment_format(DEPTH);
-        // SAFETY: the caller's contract.
         unsafe {
             let modules = [self.vertex, self.fragment].map(|words| {
                 let info = vk::ShaderModuleCreateInfo::default().code(words);

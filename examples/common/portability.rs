@@ -15,7 +15,6 @@ pub unsafe fn enumeration(
     entry: &ash::Entry,
 ) -> VkResult<(vk::InstanceCreateFlags, Vec<*const c_char>)> {
     let name = khr::portability_enumeration::NAME;
-    // SAFETY: the caller's contract.
     let found = unsafe { entry.enumerate_instance_extension_properties(None) }?;
     Ok(if found.iter().any(|found| found.extension_name_as_c_str() == Ok(name)) {
         (vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR, vec![name.as_ptr()])

@@ -33,7 +33,6 @@ impl Target {
     pub unsafe fn new(gpu: &Gpu, width: u32, height: u32) -> Result<Self> {
         let extent = vk::Extent2D { width, height };
         let size = u64::from(width) * u64::from(height) * PIXEL;
-        // SAFETY: the caller's contract.
         unsafe {
             let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
             let colour = Attachment::new(gpu, extent, COLOUR, usage, vk::ImageAspectFlags::COLOR)?;
@@ -85,7 +84,6 @@ impl Target {
                 .src_access_mask(depth_write)
                 .dst_access_mask(depth_write | Access::DEPTH_STENCIL_ATTACHMENT_READ),
         ];
-        // SAFETY: the caller's contract.
         unsafe {
             gpu.device.cmd_pipeline_barrier(
                 cmd,
@@ -115,7 +113,6 @@ impl Target {
             min_depth: 0.0,
             max_depth: 1.0,
         };
-        // SAFETY: the caller's contract.
         unsafe {
             gpu.device.cmd_set_viewport(cmd, 0, &[viewport]);
             gpu.device.cmd_set_scissor(cmd, 0, &[area]);
@@ -143,7 +140,6 @@ impl Target {
             .image_subresource(layers)
             .image_extent(self.extent.into());
         let none = vk::DependencyFlags::empty();
-        // SAFETY: the caller's contract.
         unsafe {
             let (device, from) = (&gpu.device, Stage::COLOR_ATTACHMENT_OUTPUT);
             device.cmd_end_rendering(cmd);
@@ -179,7 +175,6 @@ impl Target {
     /// # Safety
     /// The device no longer uses it.
     pub unsafe fn destroy(self, gpu: &Gpu) {
-        // SAFETY: the caller's contract.
         unsafe {
             for attachment in [self.colour, self.depth] {
                 gpu.device.destroy_image_view(attachment.view, None);
@@ -202,7 +197,6 @@ unsafe fn allocate(
     let index = gpu.memory_type(needs.memory_type_bits, flags).context("no such memory")?;
     let info =
         vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(index);
-    // SAFETY: the caller's contract.
     Ok(unsafe { gpu.device.allocate_memory(&info, None) }?)
 }
 
@@ -224,7 +218,6 @@ impl Attachment {
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(usage);
-        // SAFETY: the caller's contract.
         unsafe {
             let image = gpu.device.create_image(&info, None)?;
             let needs = gpu.device.get_image_memory_requirements(image);

@@ -56,7 +56,6 @@ pub unsafe fn create_instance(
     entry: &ash::Entry,
     application: &vk::ApplicationInfo<'_>,
 ) -> Result<(ash::Instance, Option<Validation>)> {
-    // SAFETY: the caller's contract.
     let (flags, mut extensions) = unsafe { super::portability::enumeration(entry) }?;
     let info = vk::InstanceCreateInfo::default().flags(flags).application_info(application);
     // SAFETY: what is enabled is there, and the structures are valid.
@@ -97,7 +96,6 @@ impl Validation {
     /// # Safety
     /// The instance is live, and its devices are destroyed.
     pub unsafe fn close(self) -> Result<()> {
-        // SAFETY: the caller's contract.
         unsafe { self.debug_utils.destroy_debug_utils_messenger(self.messenger, None) };
         let messages = self.messages.into_inner().unwrap_or_else(PoisonError::into_inner);
         ensure!(messages.is_empty(), "the validation layer says:\n{}", messages.join("\n"));

@@ -26,7 +26,6 @@ pub unsafe fn frames(
     let mut largest = 0f32;
     for number in count.saturating_sub(FRAMES as u64)..count {
         let frame = &engine.frames[number as usize % FRAMES];
-        // SAFETY: the caller's contract.
         let captured = unsafe { read(gpu, memory, frame) }?;
         let difference = compare("the CPU", &captured, &expected(number), 1e-4)
             .with_context(|| format!("frame {number}"))?;
@@ -46,7 +45,6 @@ pub unsafe fn frames(
         vertex_buffers: &[VertexBuffer::new(0, scene.vertices.raw, scene.vertices.size)],
         size: frame.captured.size,
     };
-    // SAFETY: the caller's contract.
     unsafe {
         match native.run(gpu, memory, |recorder| xfb::draw(recorder, scene, frame))? {
             None => println!("the driver has no transform feedback to compare them with"),

@@ -49,7 +49,6 @@ pub unsafe fn set_layout(gpu: &Gpu) -> Result<vk::DescriptorSetLayout> {
         // Captures by compute read what the vertex stage reads.
         .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::COMPUTE)];
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-    // SAFETY: the caller's contract.
     Ok(unsafe { gpu.device.create_descriptor_set_layout(&info, None) }?)
 }
 
@@ -70,7 +69,6 @@ impl Scene {
         }];
         let info =
             vk::DescriptorPoolCreateInfo::default().max_sets(FRAMES as u32).pool_sizes(&sizes);
-        // SAFETY: the caller's contract.
         unsafe {
             let usage = vk::BufferUsageFlags::VERTEX_BUFFER
                 | xfb.context.vertex_buffer_usage(Backend::Compute);
@@ -98,7 +96,6 @@ impl Scene {
     /// # Safety
     /// The device is idle.
     pub unsafe fn destroy(self, gpu: &Gpu, memory: &mut Memory<'_>) {
-        // SAFETY: the caller's contract.
         unsafe {
             gpu.device.destroy_descriptor_pool(self.descriptors, None);
             gpu.device.destroy_descriptor_set_layout(self.set_layout, None);
@@ -117,7 +114,6 @@ impl Frame {
         xfb: &Xfb,
         scene: &Scene,
     ) -> Result<Self> {
-        // SAFETY: the caller's contract.
         unsafe {
             let (pool, cmd) = gpu.commands()?;
             let info = vk::FenceCreateInfo::default().flags(vk::FenceCreateFlags::SIGNALED);
@@ -152,7 +148,6 @@ impl Frame {
     /// # Safety
     /// The device is done with the frame.
     pub unsafe fn pose(&mut self, number: u64, stride: u32) {
-        // SAFETY: the caller's contract.
         let uniforms = unsafe { self.uniforms.mapped() };
         for (arm, target) in uniforms.chunks_exact_mut(stride as usize).enumerate() {
             let skeleton = scene::skeleton(arm, number);
@@ -163,7 +158,6 @@ impl Frame {
     /// # Safety
     /// The device is idle.
     pub unsafe fn destroy(self, gpu: &Gpu, memory: &mut Memory<'_>) {
-        // SAFETY: the caller's contract.
         unsafe {
             gpu.device.destroy_fence(self.fence, None);
             gpu.device.destroy_command_pool(self.pool, None);

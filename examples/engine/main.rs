@@ -230,7 +230,6 @@ impl Engine {
     /// # Safety
     /// The device is idle.
     unsafe fn destroy(self, gpu: &Gpu, memory: &mut Memory<'_>) {
-        // SAFETY: the caller's contract.
         unsafe {
             gpu.device.destroy_pipeline(self.pipeline, None);
             gpu.device.destroy_pipeline_layout(self.layout, None);

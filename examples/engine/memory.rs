@@ -74,7 +74,6 @@ impl<'a> Memory<'a> {
         let index = match self.blocks.iter().position(fits) {
             Some(index) => index,
             None => {
-                // SAFETY: the caller's contract.
                 let block = unsafe { Block::new(self.gpu, type_index, is_mapped, needs.size) }?;
                 self.blocks.push(block);
                 self.blocks.len() - 1
@@ -113,7 +112,6 @@ impl<'a> Memory<'a> {
     ) -> Result<Buffer> {
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let device = &self.gpu.device;
-        // SAFETY: the caller's contract.
         unsafe {
             let raw = device.create_buffer(&info, None)?;
             let piece = self.take(device.get_buffer_memory_requirements(raw), is_mapped)?;
@@ -142,7 +140,6 @@ impl<'a> Memory<'a> {
     /// # Safety
     /// The device no longer uses the buffer.
     pub unsafe fn destroy_buffer(&mut self, buffer: Buffer) {
-        // SAFETY: the caller's contract.
         unsafe { self.gpu.device.destroy_buffer(buffer.raw, None) };
         self.give_back(buffer.piece.block, buffer.piece.size);
     }
@@ -153,7 +150,6 @@ impl<'a> Memory<'a> {
     /// The device no longer uses them.
     pub unsafe fn destroy(self) -> Result<()> {
         for block in &self.blocks {
-            // SAFETY: the caller's contract.
             unsafe { self.gpu.device.free_memory(block.memory, None) };
         }
         ensure!(self.in_use == 0, "{} bytes of device memory are leaked", self.in_use);

@@ -38,7 +38,6 @@ unsafe fn pipeline(
     let desc = PipelineDesc::new(&shader)
         .topology(PrimitiveTopology::TriangleList)
         .set_layouts(&set_layouts);
-    // SAFETY: the caller's contract.
     Ok(unsafe { Pipeline::new(context, &desc) }?)
 }
 
@@ -54,7 +53,6 @@ impl Xfb {
         spirv: &[u32],
         set_layout: vk::DescriptorSetLayout,
     ) -> Result<Self> {
-        // SAFETY: the caller's contract.
         unsafe {
             let (entry, instance) = (&gpu.entry, &gpu.instance);
             let mut capabilities =
@@ -86,7 +84,6 @@ impl Xfb {
         let captured = [Some(CaptureBuffer::new(frame.captured.raw, frame.captured.size))];
         let vertices = [VertexBuffer::new(0, scene.vertices.raw, scene.vertices.size)];
         let desc = CaptureDesc::new(&self.pipeline).buffers(&captured).vertex_buffers(&vertices);
-        // SAFETY: the caller's contract.
         unsafe {
             let arena = self.arenas.next_frame();
             let mut recorder = Recorder::begin(&mut self.capture, arena, cmd, &desc)?;
@@ -100,7 +97,6 @@ impl Xfb {
     /// # Safety
     /// The device is idle.
     pub unsafe fn destroy(self, memory: &mut Memory<'_>) {
-        // SAFETY: the caller's contract.
         unsafe { self.context.destroy((self.arenas, self.kernels, self.pipeline), memory) };
     }
 }
@@ -115,7 +111,6 @@ pub unsafe fn draw(
     frame: &Frame,
 ) -> Result<(), RuntimeError> {
     let (indices, arm_indices) = (&scene.indices, DrawIndexed::new(scene.index_count));
-    // SAFETY: the caller's contract.
     unsafe {
         let indices = IndexBuffer::new(indices.raw, indices.size, IndexType::Uint16);
         recorder.bind_index_buffer(&indices)?;

@@ -15,7 +15,6 @@ unsafe impl MemoryAllocator for Memory<'_> {
         request: &AllocationRequest<'_>,
     ) -> Result<Allocation, Box<dyn Error + Send + Sync>> {
         let is_mapped = request.location != MemoryLocation::Device;
-        // SAFETY: the caller's contract.
         let Piece { memory, offset, size, mapped, block } =
             unsafe { self.take(request.requirements, is_mapped) }?;
         let allocation = Allocation::new(memory, offset, size, Box::new(block));

@@ -179,7 +179,6 @@ impl Sky {
     /// # Safety
     /// `cmd` is being recorded, behind [`Xfb::step`] and [`Xfb::draw_command`].
     unsafe fn draw(&self, gpu: &Gpu, cmd: vk::CommandBuffer, xfb: &Xfb) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.target.begin(gpu, cmd, SKY);
             gpu.device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
@@ -192,7 +191,6 @@ impl Sky {
     /// # Safety
     /// The device is idle.
     unsafe fn destroy(self, gpu: &Gpu) {
-        // SAFETY: the caller's contract.
         unsafe {
             gpu.device.destroy_pipeline(self.pipeline, None);
             gpu.device.destroy_pipeline_layout(self.layout, None);

@@ -122,7 +122,6 @@ impl Xfb {
         let sparks = [Some(CaptureBuffer::new(to.sparks.raw(), SIZE))];
         let earlier = [VertexBuffer::new(0, from.sparks.raw(), SIZE)];
         let counters = [Some(CounterBuffer::new(to.counter.raw()))];
-        // SAFETY: the caller's contract.
         unsafe {
             self.arena.reset();
             // As many as there are, from the start of the buffer.
@@ -159,7 +158,6 @@ impl Xfb {
             stages: stages | written | vk::PipelineStageFlags::HOST,
             access: access | writes | vk::AccessFlags::HOST_READ,
         };
-        // SAFETY: the caller's contract.
         unsafe {
             self.context.capture_barrier(cmd, self.backend, next);
             self.context.capture_barrier(cmd, self.backend, ConsumerScope::VERTEX_BUFFER);
@@ -175,7 +173,6 @@ impl Xfb {
         let draws = [ByteCountDraw::new(counter, STRIDE).instance_count(instances)];
         let commands = DrawCommands { buffer: self.commands.raw(), offset: 0, stride: 0 };
         let (kernels, context, arena) = (&self.kernels, &self.context, &mut self.arena);
-        // SAFETY: the caller's contract.
         unsafe { kernels.write_draw_commands(context, arena, cmd, &draws, &commands) }?;
         Ok(())
     }
@@ -191,7 +188,6 @@ impl Xfb {
     /// The device is idle.
     pub unsafe fn captured(&self) -> Result<Vec<Spark>> {
         let Side { sparks, counter } = self.side();
-        // SAFETY: the caller's contract.
         unsafe {
             counter.invalidate(&self.context)?;
             sparks.invalidate(&self.context)?;
@@ -205,7 +201,6 @@ impl Xfb {
     /// # Safety
     /// The device is idle.
     pub unsafe fn command(&self) -> Result<[u32; 4]> {
-        // SAFETY: the caller's contract.
         unsafe {
             self.commands.invalidate(&self.context)?;
             Ok(bytemuck::pod_read_unaligned(self.commands.mapped()))
@@ -217,7 +212,6 @@ impl Xfb {
     pub unsafe fn destroy(self, allocator: &mut dyn MemoryAllocator) {
         let sides = self.sides.map(|Side { sparks, counter }| (sparks, counter));
         let pipelines = (self.kernels, self.fly, self.burst);
-        // SAFETY: the caller's contract.
         unsafe { self.context.destroy((sides, self.commands, self.arena, pipelines), allocator) };
     }
 }
@@ -231,7 +225,6 @@ unsafe fn begin_pass(gpu: &Gpu, cmd: vk::CommandBuffer, backend: Backend) {
     let area = vk::Rect2D { offset: vk::Offset2D::default(), extent };
     let info = vk::RenderingInfo::default().render_area(area).layer_count(1);
     if backend == Backend::Native {
-        // SAFETY: the caller's contract.
         unsafe { gpu.device.cmd_begin_rendering(cmd, &info) };
     }
 }
@@ -240,7 +233,6 @@ unsafe fn begin_pass(gpu: &Gpu, cmd: vk::CommandBuffer, backend: Backend) {
 /// `cmd` is being recorded, behind [`begin_pass`].
 unsafe fn end_pass(gpu: &Gpu, cmd: vk::CommandBuffer, backend: Backend) {
     if backend == Backend::Native {
-        // SAFETY: the caller's contract.
         unsafe { gpu.device.cmd_end_rendering(cmd) };
     }
 }

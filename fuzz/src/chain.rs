@@ -12,7 +12,6 @@ pub unsafe fn structures(
     first: *const c_void,
 ) -> impl Iterator<Item = *const vk::BaseInStructure<'static>> {
     let first: *const vk::BaseInStructure<'static> = first.cast();
-    // SAFETY: the caller's contract.
     let next = |at: &*const vk::BaseInStructure<'static>| unsafe { (**at).p_next };
     std::iter::successors(Some(first).filter(|first| !first.is_null()), move |at| {
         Some(next(at)).filter(|next| !next.is_null())
@@ -27,7 +26,6 @@ pub unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     if count == 0 || start.is_null() {
         &[]
     } else {
-        // SAFETY: the caller's contract.
         unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 }

@@ -259,7 +259,6 @@ unsafe extern "system" fn create_instance_below(
     callbacks: *const vk::AllocationCallbacks<'_>,
     instance: *mut vk::Instance,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         // The loader's structure is all that is in the chain.
         let info = vk::InstanceCreateInfo { p_next: std::ptr::null(), ..*info };
@@ -305,7 +304,6 @@ unsafe extern "system" fn create_device_below(
 unsafe fn make_up(count: u32, pipelines: *mut vk::Pipeline) {
     for number in 0..count as usize {
         let handle = vk::Handle::from_raw(1 + MADE.fetch_add(1, Relaxed));
-        // SAFETY: the caller's contract.
         unsafe { pipelines.add(number).write(handle) };
     }
 }
@@ -318,7 +316,6 @@ unsafe extern "system" fn create_graphics_pipelines(
     _callbacks: *const vk::AllocationCallbacks<'_>,
     pipelines: *mut vk::Pipeline,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         for info in slice(infos, count) {
             check_below(info);
@@ -339,7 +336,6 @@ unsafe extern "system" fn create_compute_pipelines(
     _callbacks: *const vk::AllocationCallbacks<'_>,
     pipelines: *mut vk::Pipeline,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe { make_up(count, pipelines) };
     vk::Result::SUCCESS
 }
@@ -356,7 +352,6 @@ unsafe extern "system" fn destroy_pipeline(
 /// # Safety
 /// The structure is valid.
 unsafe fn check_below(info: &vk::GraphicsPipelineCreateInfo<'_>) {
-    // SAFETY: the caller's contract.
     unsafe {
         _ = structures(info.p_next).count();
         for stage in slice(info.p_stages, info.stage_count) {

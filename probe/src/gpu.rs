@@ -347,7 +347,6 @@ impl Gpu {
     /// The commands before and after the omitted barrier are not ordered. Whoever executes them must accept that they
     /// read and write arbitrary data.
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
-        // SAFETY: the caller's contract.
         unsafe { overrides::omit_barrier(&mut self.context, barrier) };
     }
 
@@ -462,7 +461,6 @@ impl Gpu {
     /// # Safety
     /// `cmd` is being recorded, outside of a render pass instance.
     pub unsafe fn begin_render_pass(&self, cmd: vk::CommandBuffer) {
-        // SAFETY: the caller's contract.
         unsafe { begin_render_pass(&self.context, cmd, self.render_pass, self.framebuffer) };
     }
 }
@@ -485,7 +483,6 @@ pub unsafe fn begin_render_pass(
             offset: vk::Offset2D { x: 0, y: 0 },
             extent: vk::Extent2D { width: 1, height: 1 },
         });
-    // SAFETY: the caller's contract.
     unsafe { ctx.device().cmd_begin_render_pass(cmd, &info, vk::SubpassContents::INLINE) };
 }
 

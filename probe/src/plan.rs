@@ -189,10 +189,10 @@ impl CaseGroup<'_> {
         // The probe's own shaders emit each vertex to only one stream. Other shaders may emit all
         // vertices to each stream, and the buffers for the reference records must be large enough
         // for that.
-        let captured_strides = match self.subject.has_formulas() && self.subject.stream_count() > 1
-        {
-            true => self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s)),
-            false => strides,
+        let captured_strides = if self.subject.has_formulas() && self.subject.stream_count() > 1 {
+            self.subject.layout.strides.iter().flatten().max().map_or(0, |s| u64::from(*s))
+        } else {
+            strides
         };
         let captures = batch.iter().map(|&(v, i)| {
             let captured = (self.subject.most_primitives(self.topology, v).saturating_add(1))

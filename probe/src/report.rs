@@ -76,7 +76,8 @@ pub struct DeviceInfo {
     pub vendor_id: u32,
     /// `VkPhysicalDeviceProperties::deviceID`.
     pub device_id: u32,
-    /// Whether each backend works on the device, and if not, why. It is not read from files, since comparisons do without.
+    /// Whether each backend works on the device, and if not, why. It is not read from files, since comparisons do
+    /// without.
     #[serde(skip_deserializing)]
     pub backends: Vec<BackendSupport>,
     /// Limits and features that affect captures, by their names in Vulkan.
@@ -473,8 +474,8 @@ impl ProbeReport {
         }
     }
 
-    /// Adds the reason why cases of a row do not apply on a backend, and are left out. If the row already has a reason on this backend,
-    /// only the first reason is kept.
+    /// Adds the reason why cases of a row do not apply on a backend, and are left out. If the row already has a reason
+    /// on this backend, only the first reason is kept.
     pub fn skip(&mut self, backend: Backend, row: impl Into<Row>, reason: impl Into<String>) {
         self.cell_mut(backend, row.into()).skipped.get_or_insert_with(|| reason.into());
     }

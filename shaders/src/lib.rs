@@ -2,9 +2,9 @@
 //! [`VK_EXT_transform_feedback`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_EXT_transform_feedback.html)
 //! captures, also if the driver does not have that extension.
 //!
-//! SPIR-V goes in, and SPIR-V comes out; no Vulkan object is needed. The crate `vkxfb` creates pipelines from what comes out and
-//! records captures with them. Take this crate alone to rewrite shaders offline or for a runtime of your own: Mesa's compilers
-//! and Vulkan layers do the same in their own representation.
+//! SPIR-V goes in, and SPIR-V comes out; no Vulkan object is needed. The crate `vkxfb` creates pipelines from what
+//! comes out and records captures with them. Take this crate alone to rewrite shaders offline or for a runtime of your
+//! own: Mesa's compilers and Vulkan layers do the same in their own representation.
 //!
 //! # From a shader to a rewritten shader
 //!
@@ -35,11 +35,12 @@
 //!
 //! # For a runtime of your own
 //!
-//! A rewritten shader reads [`sysval::Sysvals`] from its push constants: the draw, where its records begin, the addresses of
-//! buffers, and how attributes are pulled ([`vertex_input`]). Whoever records the dispatch fills them. What a draw writes and in
-//! which order is in [`topology`], how many primitives it has and how many fit in [`counts`], how patches are divided in
-//! [`tessellator`]. Where counts or positions are known to the GPU alone, [`lower::kernel`] has the compute shaders that find
-//! them. [`lower::reflect`] says which inputs an application has to provide for a shader.
+//! A rewritten shader reads [`sysval::Sysvals`] from its push constants: the draw, where its records begin, the
+//! addresses of buffers, and how attributes are pulled ([`vertex_input`]). Whoever records the dispatch fills them.
+//! What a draw writes and in which order is in [`topology`], how many primitives it has and how many fit in [`counts`],
+//! how patches are divided in [`tessellator`]. Where counts or positions are known to the GPU alone, [`lower::kernel`]
+//! has the compute shaders that find them. [`lower::reflect`] says which inputs an application has to provide for a
+//! shader.
 //!
 //! # Features
 //!

@@ -3,8 +3,7 @@
 //!
 //! [`PrimitiveTopology::gather`] returns the vertex that is written to a record. It is a transcription of the
 //! specification's primitive definitions, one match arm per topology ([drawing
-//! commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
-//! [vertex
+//! commands](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies), [vertex
 //! post-processing](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)).
 //!
 //! Vertices are counted from 0 within one instance, in the order of the index buffer if there is

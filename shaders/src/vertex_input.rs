@@ -79,8 +79,9 @@ pub struct VertexAttribute {
 }
 
 impl VertexAttribute {
-    /// Whether shaders of the compute backend can load the attribute by whole components from every element of a binding
-    /// with this stride that begins at `start`, an address or an offset in a buffer. Otherwise they load it by bytes.
+    /// Whether shaders of the compute backend can load the attribute by whole components from every element of a
+    /// binding with this stride that begins at `start`, an address or an offset in a buffer. Otherwise they load it by
+    /// bytes.
     pub const fn is_aligned(&self, start: u64, stride: u32) -> bool {
         let alignment = self.format.load_alignment();
         (start as u32).wrapping_add(self.offset).is_multiple_of(alignment)

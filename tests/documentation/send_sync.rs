@@ -63,7 +63,7 @@ send_and_sync! {
     vkxfb_rewriter::sysval::draw_arguments { CountedDraw, DrawArguments }
     vkxfb_rewriter::sysval::results { Query, Results }
     vkxfb_rewriter::sysval::setup {
-        Finish, Fused, GroupBatch, Input, Operation, Progress, Reduction, RestartRange, Resume, DrawRestarts, RestartedDraw,
+        Finish, Fused, GroupBatch, DrawCommand, Operation, Progress, Reduction, RestartRange, Resume, DrawRestarts, RestartedDraw,
         Setup,
     }
     vkxfb_rewriter::topology {

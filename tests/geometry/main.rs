@@ -86,7 +86,7 @@ fn barriers_that_lack_are_reported() {
     }
     let mut worker = GeometryWorker::by_compute(Resources::Descriptors);
     let barriers = [
-        Barrier::BeforeCounting,
+        Barrier::BeforeCountPass,
         Barrier::CountsToSums,
         Barrier::SumsToPlace,
         Barrier::PlaceToCapture,

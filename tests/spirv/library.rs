@@ -17,9 +17,9 @@ use vkxfb_rewriter::sysval::entries::{
 };
 use vkxfb_rewriter::sysval::results::{Query, RESULTS_WIDTH, Results, flags as result_flags};
 use vkxfb_rewriter::sysval::setup::{
-    BATCH_SIZE, DrawRestarts, Finish, Fused, GroupBatch, Input, MAX_DRAWS, Operation, Progress,
-    RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Resume, Setup, kind,
-    operation,
+    BATCH_SIZE, DrawCommand, DrawRestarts, Finish, Fused, GroupBatch, MAX_DRAWS, Operation,
+    Progress, RESTART_BLOCK, RESTART_BLOCKS, Reduction, RestartRange, RestartedDraw, Resume, Setup,
+    kind, operation,
 };
 use vkxfb_rewriter::sysval::{
     AttributeDescriptor, Batch, DrawSysvals, INLINE_ATTRIBUTES, RESTARTED_BATCH, Sysvals, flags,
@@ -47,7 +47,7 @@ const SOURCES: [&str; 29] = [
     "staged",
     "vertex",
     "restart",
-    "inputs",
+    "draw_commands",
     "setup",
     "setup_serial",
     "resume",
@@ -163,8 +163,8 @@ fn sysvals_have_one_layout() {
         expected!(AttributeDescriptor: address, limit, stride)
     );
     assert_eq!(
-        layout("Input"),
-        expected!(Input:
+        layout("DrawCommand"),
+        expected!(DrawCommand:
             kind, topology, flags, draw_index, count, instance_count, first, base_vertex,
             first_instance, group, index_limit, restart_index, index_address, arguments, count_address,
             restart_table, stream_query, generated_query, predicate, draw_count, stride)
@@ -172,14 +172,14 @@ fn sysvals_have_one_layout() {
     assert_eq!(layout("GroupBatch"), expected!(GroupBatch: batch, workgroups, reserved));
     // The kernel keeps what is before `progress` in shared memory.
     let (mut members, _) = expected!(Setup:
-        inputs, draws, groups, batches, draw_stride, input_count, reserved,
+        commands, draws, groups, batches, draw_stride, command_count, reserved,
         workgroups_per_axis, has_queries, entry_bits, entry_tables, progress);
     members.pop();
     assert_eq!(layout("Setup"), (members, std::mem::offset_of!(Setup, progress)));
     assert_eq!(
         layout("Progress"),
         expected!(Progress:
-            state, new_state, positions, sizes, strides, counters, new_counters)
+            earlier_positions, later_positions, positions, sizes, strides, counters, new_counters)
     );
     assert_eq!(
         layout("Fused"),
@@ -201,7 +201,7 @@ fn sysvals_have_one_layout() {
     assert_eq!(
         layout("EntryJob"),
         expected!(EntryJob:
-            counting, storing, entries, vertices, reserved, stream_query, generated_query)
+            count_batch, emit_batch, entries, vertices, reserved, stream_query, generated_query)
     );
     assert_eq!(layout("Reduction"), expected!(Reduction: ranges, count, scan_count));
     assert_eq!(
@@ -261,7 +261,7 @@ fn constants_have_one_value() {
         ("INVERTED", flags::INVERTED.into()),
         ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
         ("HAS_BATCH", flags::HAS_BATCH.into()),
-        ("COUNTING", flags::COUNTING.into()),
+        ("COUNT_PASS", flags::COUNT_PASS.into()),
         ("STREAM_SHIFT", flags::STREAM_SHIFT.into()),
         ("WITHOUT_EFFECTS", flags::WITHOUT_EFFECTS.into()),
         ("NARROW", WideAccesses::Narrow as u64),
@@ -293,11 +293,11 @@ fn constants_have_one_value() {
         ("DIRECT", kind::DIRECT.into()),
         ("INDIRECT", kind::INDIRECT.into()),
         ("BYTE_COUNT", kind::BYTE_COUNT.into()),
-        ("INPUT_SIZE", size(size_of::<Input>())),
+        ("DRAW_COMMAND_SIZE", size(size_of::<DrawCommand>())),
         ("MOST_DRAWS", MAX_DRAWS.into()),
-        ("INPUT_GROUP", size(offset_of!(Input, group))),
-        ("INPUT_RESTART_TABLE", size(offset_of!(Input, restart_table))),
-        ("INPUT_QUERIES", size(offset_of!(Input, stream_query))),
+        ("DRAW_COMMAND_GROUP", size(offset_of!(DrawCommand, group))),
+        ("DRAW_COMMAND_RESTART_TABLE", size(offset_of!(DrawCommand, restart_table))),
+        ("DRAW_COMMAND_QUERIES", size(offset_of!(DrawCommand, stream_query))),
         ("BATCH_SIZE", BATCH_SIZE),
         ("SETUP_PROGRESS", size(offset_of!(Setup, progress))),
         ("FUSED_QUERIES", size(offset_of!(Fused, stream_query))),

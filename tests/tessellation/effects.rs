@@ -1,4 +1,4 @@
-//! Side effects of tessellation shaders happen once, although stages run in the counting run, too, and the first ones
+//! Side effects of tessellation shaders happen once, although stages run in the count pass, too, and the first ones
 //! for each slice of a patch. Control points behind the end of a control shader's arrays have none.
 
 use ash::vk;

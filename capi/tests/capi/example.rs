@@ -1,6 +1,6 @@
-//! Compiles programs in C against the libraries, and runs them with the validation layer:
-//! `examples/c/minimal.c`, and `tests/draws.c`, which binds and draws. `tests/commands.c` and `tests/geometry.c` are run
-//! by the modules [`commands`](crate::commands) and [`geometry`](crate::geometry).
+//! Compiles programs in C against the libraries, and runs them with the validation layer: `examples/c/minimal.c`, and
+//! `tests/draws.c`, which binds and draws. `tests/commands.c` and `tests/geometry.c` are run by the modules
+//! [`commands`](crate::commands) and [`geometry`](crate::geometry).
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

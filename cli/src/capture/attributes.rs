@@ -15,7 +15,7 @@ use vkxfb_rewriter::vertex_input::{
 };
 
 pub(super) use self::choice::Choices;
-use self::choice::{Choice, Source};
+use self::choice::{AttributeSource, Choice};
 use self::encode::encode;
 use self::inputs::{Input, inputs};
 use super::mesh::{Mesh, Values, canonical, meaning};
@@ -136,7 +136,7 @@ fn find<'a>(
         return Ok(input.name.as_deref().and_then(|wanted| by_name(wanted, mesh?)));
     };
     Ok(Some(match source {
-        Source::Constant(numbers) => {
+        AttributeSource::Constant(numbers) => {
             let (takes, given) = (input.read.components as usize, numbers.len());
             if given != 1 && given != takes {
                 bail!(
@@ -148,7 +148,7 @@ fn find<'a>(
             let parts = numbers.iter().cycle().take(takes).cloned().map(Cow::Owned);
             Filled { name: "the constant".to_owned(), parts: parts.collect(), vertices: None }
         }
-        Source::Column(column) => {
+        AttributeSource::Column(column) => {
             let found =
                 mesh.and_then(|mesh| column_of(mesh, |name| name.eq_ignore_ascii_case(column)));
             found.with_context(|| {

@@ -3,7 +3,7 @@
 mod sets;
 
 use super::device::Taken;
-use super::plan::Plan;
+use super::plan::CapturePlan;
 use super::records::Number;
 
 pub(super) use self::sets::of_patches;
@@ -13,14 +13,20 @@ pub(super) use self::sets::of_patches;
 pub(super) enum Compared {
     /// All bytes are equal.
     Equal,
-    /// The same primitives were captured in an order that the driver may choose, with the differences that the text names.
+    /// The same primitives were captured in an order that the driver may choose, with the differences that the text
+    /// names.
     AsSets(String),
     /// The captures differ: a description of the first difference.
     Different(String),
 }
 
 /// Compares the capture `taken` with the driver's own capture `native`, byte by byte.
-pub(super) fn in_order(plan: &Plan, taken: &Taken, native: &Taken, per_primitive: u32) -> Compared {
+pub(super) fn in_order(
+    plan: &CapturePlan,
+    taken: &Taken,
+    native: &Taken,
+    per_primitive: u32,
+) -> Compared {
     match difference(plan, taken, native, per_primitive) {
         Some(difference) => Compared::Different(difference),
         None => Compared::Equal,
@@ -29,7 +35,12 @@ pub(super) fn in_order(plan: &Plan, taken: &Taken, native: &Taken, per_primitive
 
 /// Describes the first difference between the capture `taken` and the driver's own capture `native`. `None` if they are
 /// equal.
-fn difference(plan: &Plan, taken: &Taken, native: &Taken, per_primitive: u32) -> Option<String> {
+fn difference(
+    plan: &CapturePlan,
+    taken: &Taken,
+    native: &Taken,
+    per_primitive: u32,
+) -> Option<String> {
     let (ours, theirs) = (taken.primitives_written, native.primitives_written);
     if ours != theirs {
         return Some(format!("{theirs} primitives, not {ours}"));
@@ -91,7 +102,7 @@ mod tests {
             varyings: Vec::new(),
         };
         let columns = columns(&layout, &[]);
-        let plan = Plan { layout, stream: 0, other_streams: Vec::new(), columns };
+        let plan = CapturePlan { layout, stream: 0, other_streams: Vec::new(), columns };
         let taken = |bits: u32| Taken {
             buffers: [bits.to_le_bytes().to_vec(), Vec::new(), Vec::new(), Vec::new()],
             primitives_written: 1,

@@ -55,7 +55,6 @@ impl CountQuery {
     /// `cmd` is being recorded, outside of a render pass.
     pub(super) unsafe fn reset(&self, context: &Context, cmd: vk::CommandBuffer) {
         if let Pool::Driver(pool, _) = &self.pool {
-            // SAFETY: the caller's contract.
             unsafe { context.device().cmd_reset_query_pool(cmd, *pool, 0, 1) };
         }
     }
@@ -71,11 +70,9 @@ impl CountQuery {
     ) -> Result<(), RuntimeError> {
         let none = vk::QueryControlFlags::empty();
         match &self.pool {
-            // SAFETY: the caller's contract.
             Pool::Own(pool) => unsafe { recorder.begin_query_indexed(pool, 0, self.stream) },
             Pool::Driver(pool, functions) => {
                 let begin = functions.fp().cmd_begin_query_indexed_ext;
-                // SAFETY: the caller's contract.
                 unsafe { begin(cmd, *pool, 0, none, self.stream) };
                 Ok(())
             }
@@ -97,7 +94,6 @@ impl CountQuery {
             }
             Pool::Driver(pool, functions) => {
                 let end = functions.fp().cmd_end_query_indexed_ext;
-                // SAFETY: the caller's contract.
                 unsafe { end(cmd, *pool, 0, self.stream) };
                 Ok(())
             }

@@ -389,7 +389,6 @@ unsafe fn draw(
     sets: &[vk::DescriptorSet],
     indices: Option<&IndexBuffer>,
 ) -> Result<(), RuntimeError> {
-    // SAFETY: the caller's contract.
     unsafe {
         if !sets.is_empty() {
             recorder.bind_descriptor_sets(0, sets, &[])?;

@@ -226,8 +226,8 @@ impl DrawArguments {
     }
 }
 
-/// Reads the indices in a text file, which are separated by white space, commas or semicolons. The word `restart` stands
-/// for [`RESTART`].
+/// Reads the indices in a text file, which are separated by white space, commas or semicolons. The word `restart`
+/// stands for [`RESTART`].
 fn read_indices(file: &Path) -> Result<Vec<u32>> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;

@@ -29,10 +29,10 @@ const SIZE: u32 = 1024;
 /// The option for the picture.
 #[derive(Debug, clap::Args)]
 pub(super) struct PictureArguments {
-    /// Draw the captured primitives: a .png is shaded by the device with hidden surfaces removed, and what is farther is
-    /// paler; an .svg has the edges, and for few primitives the order of their vertices. A projected Position is drawn as
-    /// it is on the screen, where a .png is clipped; all else from the front. Outputs that are named as a normal or a
-    /// colour shade and colour a .png
+    /// Draw the captured primitives: a .png is shaded by the device with hidden surfaces removed, and what is farther
+    /// is paler; an .svg has the edges, and for few primitives the order of their vertices. A projected Position is
+    /// drawn as it is on the screen, where a .png is clipped; all else from the front. Outputs that are named as a
+    /// normal or a colour shade and colour a .png
     #[arg(long, value_name = "FILE")]
     pub(super) picture: Option<PathBuf>,
 }

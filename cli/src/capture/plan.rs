@@ -11,7 +11,7 @@ use super::device::Taken;
 use super::records::{Column, Records, columns};
 
 /// The layout of the captured records, the vertex stream that is shown, and the columns in which its outputs are shown.
-pub(super) struct Plan {
+pub(super) struct CapturePlan {
     pub(super) layout: Layout,
     /// The vertex stream whose records are shown.
     pub(super) stream: u32,
@@ -21,7 +21,7 @@ pub(super) struct Plan {
     pub(super) columns: Vec<Column>,
 }
 
-impl Plan {
+impl CapturePlan {
     /// Determines what a shader captures. The shown vertex stream is `stream` or, if that is `None`, the first stream
     /// that is captured. Fails if nothing of the given stream is captured.
     pub(super) fn of(shader: &Shader<'_>, stream: Option<u32>) -> Result<Self> {

@@ -23,7 +23,7 @@ use self::registry::{Hive, Registry};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LayerArguments {
     #[command(subcommand)]
-    command: Command,
+    command: LayerCommand,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -50,7 +50,7 @@ VKXFB_OPTIMIZE_SHADERS, VKXFB_STRICT and VKXFB_LOG, or vk_layer_settings.txt:
 Exit status: 0, or 2 if it cannot be done.";
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum LayerCommand {
     /// Print the manifest.
     Manifest(ManifestArguments),
     /// Write the manifest to the directory where the loader looks for it.
@@ -126,17 +126,17 @@ impl KindArguments {
 /// Runs `vkxfb layer`.
 pub(crate) fn run(arguments: &LayerArguments) -> Result<u8> {
     match &arguments.command {
-        Command::Manifest(arguments) => {
+        LayerCommand::Manifest(arguments) => {
             let manifest = Manifest::new(arguments.kind.kind(), &arguments.library)?;
             crate::print::show_json_text(&manifest.text()?)?;
         }
-        Command::Install(InstallArguments { kind, user, library }) => {
+        LayerCommand::Install(InstallArguments { kind, user, library }) => {
             let library = find_library(library.as_deref())?;
             let mut registry = registry::of_system();
             let mut site = Site::of_system(*user, registry.as_deref_mut())?;
             crate::print::show(&site.install(kind.kind(), &library)?)?;
         }
-        Command::Uninstall(UninstallArguments { user }) => {
+        LayerCommand::Uninstall(UninstallArguments { user }) => {
             let mut registry = registry::of_system();
             crate::print::show(&Site::of_system(*user, registry.as_deref_mut())?.uninstall()?)?;
         }

@@ -49,8 +49,8 @@ pub(super) struct Number {
     place: Option<MatrixPlace>,
 }
 
-/// The place of a number in a matrix of SPIR-V. Compilers of HLSL transpose every matrix for SPIR-V, so that a column is
-/// a row of their source.
+/// The place of a number in a matrix of SPIR-V. Compilers of HLSL transpose every matrix for SPIR-V, so that a column
+/// is a row of their source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct MatrixPlace {
     column: usize,
@@ -66,7 +66,7 @@ enum ScalarKind {
 /// A value in a block, such as a member or an element. `matrix_stride` and `is_row_major` say how the matrices in the
 /// value are stored. They are the decorations of the member to which the value belongs.
 #[derive(Clone, Copy)]
-struct Part {
+struct BlockPart {
     ty: Id,
     offset: u64,
     matrix_stride: u32,
@@ -74,7 +74,7 @@ struct Part {
 }
 
 /// A step of a path from a value to a part of it: a member of a structure, or an element.
-enum Step<'a> {
+enum PathStep<'a> {
     Member(&'a str),
     Element(u32),
 }
@@ -87,10 +87,10 @@ impl Block<'_> {
         let mut numbers = None;
         for step in steps(path)? {
             match (step, self.declarations.ty(part.ty)) {
-                (Step::Member(name), Some(Type::Struct { .. })) if numbers.is_none() => {
+                (PathStep::Member(name), Some(Type::Struct { .. })) if numbers.is_none() => {
                     part = self.member(part, name)?;
                 }
-                (Step::Element(index), Some(Type::Array { element, length }))
+                (PathStep::Element(index), Some(Type::Array { element, length }))
                     if numbers.is_none() =>
                 {
                     let length = self.declarations.constant(*length).unwrap_or(0);
@@ -99,13 +99,13 @@ impl Block<'_> {
                     }
                     part = self.element(part, *element, index)?;
                 }
-                (Step::Element(index), Some(Type::RuntimeArray { element }))
+                (PathStep::Element(index), Some(Type::RuntimeArray { element }))
                     if numbers.is_none() =>
                 {
                     part = self.element(part, *element, index)?;
                 }
                 // The index selects a column of a matrix, or a component of a vector.
-                (Step::Element(index), Some(Type::Matrix { .. } | Type::Vector { .. })) => {
+                (PathStep::Element(index), Some(Type::Matrix { .. } | Type::Vector { .. })) => {
                     let all = match numbers.take() {
                         Some(all) => all,
                         None => self.all(part)?,
@@ -123,8 +123,8 @@ impl Block<'_> {
 
     /// Returns the whole block. Some compilers, such as naga, wrap a block in another structure;
     /// the inner one is returned.
-    fn root(&self) -> Result<Part> {
-        let mut part = Part { ty: self.ty, offset: 0, matrix_stride: 16, is_row_major: false };
+    fn root(&self) -> Result<BlockPart> {
+        let mut part = BlockPart { ty: self.ty, offset: 0, matrix_stride: 16, is_row_major: false };
         while let Some(Type::Struct { members }) = self.declarations.ty(part.ty)
             && let [inner] = members[..]
             && matches!(self.declarations.ty(inner), Some(Type::Struct { .. }))
@@ -176,7 +176,7 @@ impl Block<'_> {
         name.map_or_else(|| index.to_string(), str::to_owned)
     }
 
-    fn member(&self, part: Part, name: &str) -> Result<Part> {
+    fn member(&self, part: BlockPart, name: &str) -> Result<BlockPart> {
         let Some(Type::Struct { members }) = self.declarations.ty(part.ty) else {
             bail!("'{name}' is no member");
         };
@@ -189,7 +189,7 @@ impl Block<'_> {
         let behind =
             value(Decoration::Offset).with_context(|| format!("'{name}' has no Offset"))?;
         let row_major = self.declarations.member_decoration(part.ty, index, Decoration::RowMajor);
-        Ok(Part {
+        Ok(BlockPart {
             ty: *ty,
             offset: part.offset + u64::from(behind),
             matrix_stride: value(Decoration::MatrixStride).unwrap_or(16),
@@ -197,22 +197,22 @@ impl Block<'_> {
         })
     }
 
-    fn element(&self, part: Part, element: Id, index: u32) -> Result<Part> {
+    fn element(&self, part: BlockPart, element: Id, index: u32) -> Result<BlockPart> {
         let stride = self.declarations.decoration_value(part.ty, Decoration::ArrayStride);
         let stride = stride.context("an array has no ArrayStride")?;
         let offset = part.offset + u64::from(stride) * u64::from(index);
-        Ok(Part { ty: element, offset, ..part })
+        Ok(BlockPart { ty: element, offset, ..part })
     }
 
-    /// Returns where in the block each number of a value is, in the order of the value's members and elements. A runtime
-    /// array counts as an array with a single element.
-    fn all(&self, part: Part) -> Result<Vec<Number>> {
+    /// Returns where in the block each number of a value is, in the order of the value's members and elements. A
+    /// runtime array counts as an array with a single element.
+    fn all(&self, part: BlockPart) -> Result<Vec<Number>> {
         let mut numbers = Vec::new();
         self.collect(part, &mut numbers)?;
         Ok(numbers)
     }
 
-    fn collect(&self, part: Part, numbers: &mut Vec<Number>) -> Result<()> {
+    fn collect(&self, part: BlockPart, numbers: &mut Vec<Number>) -> Result<()> {
         if numbers.len() > MAX_NUMBERS {
             bail!("more than {MAX_NUMBERS} numbers: a file holds as many");
         }
@@ -290,7 +290,7 @@ fn element_of(all: Vec<Number>, index: u32, path: &str) -> Result<Vec<Number>> {
 }
 
 /// Splits a path into its steps. `*` has no steps.
-fn steps(path: &str) -> Result<Vec<Step<'_>>> {
+fn steps(path: &str) -> Result<Vec<PathStep<'_>>> {
     if path == "*" {
         return Ok(Vec::new());
     }
@@ -300,10 +300,10 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
         if name.is_empty() {
             bail!("'{path}': no name where one should be");
         }
-        steps.push(Step::Member(name));
+        steps.push(PathStep::Member(name));
         while let Some((index, behind)) = rest.strip_prefix('[').and_then(|r| r.split_once(']')) {
             let index = index.trim().parse();
-            steps.push(Step::Element(
+            steps.push(PathStep::Element(
                 index.with_context(|| format!("'{path}': what is in brackets"))?,
             ));
             rest = behind;

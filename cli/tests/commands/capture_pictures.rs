@@ -288,7 +288,8 @@ fn a_cylinder_in_the_view_of_the_shader_is_smooth() {
         b"struct Out {
             @builtin(position) place: vec4f, @location(0) vNormal: vec3f, @location(1) gColor: vec3f,
         }
-        // Four facets, of which the middle two face the viewer. The axis of the normals is y, and on the screen it lies.
+        // Four facets, of which the middle two face the viewer. The axis of the normals is y, and on the screen it
+        // lies.
         @vertex fn main(@builtin(vertex_index) v: u32) -> Out {
             let angle = f32(v / 2) * radians(45.0);
             let at = vec3f(cos(angle), f32(v % 2) * 1.6 - 0.8, -sin(angle));

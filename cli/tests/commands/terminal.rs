@@ -1,4 +1,5 @@
-//! Checks that text from outside does not control the terminal: names in modules, contents of files, paths, and arguments.
+//! Checks that text from outside does not control the terminal: names in modules, contents of files, paths, and
+//! arguments.
 
 use serde_json::Value;
 

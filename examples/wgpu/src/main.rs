@@ -82,7 +82,6 @@ impl Buffers {
     ) -> Result<Self> {
         let mut filled = |label, contents: &[u8]| -> Result<wgpu::Buffer> {
             let size = contents.len() as u64;
-            // SAFETY: the caller's contract.
             let buffer = unsafe { xfb.buffer(device, label, size, BufferUsages::COPY_DST) }?;
             queue.write_buffer(&buffer, 0, contents);
             Ok(buffer)
@@ -92,7 +91,6 @@ impl Buffers {
         let indices = filled("indices", bytemuck::cast_slice(&indices))?;
         let size = u64::from(INDICES) * size_of::<Captured>() as u64;
         let usage = BufferUsages::VERTEX | BufferUsages::COPY_SRC;
-        // SAFETY: the caller's contract.
         let captured = unsafe { xfb.buffer(device, "captured", size, usage) }?;
         let read = |size| {
             let (label, usage) =

@@ -14,7 +14,6 @@ impl UniformSet {
     /// The buffer is of the device, and lives as long as the set is used.
     pub unsafe fn new(device: &ash::Device, uniform: vk::Buffer) -> Result<Self> {
         const UNIFORM: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER;
-        // SAFETY: the caller's contract.
         unsafe {
             let bindings = [vk::DescriptorSetLayoutBinding::default()
                 .binding(0)
@@ -50,7 +49,6 @@ impl UniformSet {
     /// # Safety
     /// The device, which made it, is idle.
     pub unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract.
         unsafe {
             device.destroy_descriptor_pool(self.pool, None);
             device.destroy_descriptor_set_layout(self.layout, None);

@@ -87,7 +87,6 @@ impl Xfb {
         let vertex_input = vertex_input_descriptions(&[binding], &[attribute])?;
         let options = compute::Options::new(&vertex_input).target(context.compute_target()?);
         let lowered = compute::lower(&Shader::new(&words).captures(&list), &options)?;
-        // SAFETY: the caller's contract.
         unsafe {
             let set = UniformSet::new(context.device(), raw(uniform)?)?;
             let pipeline =
@@ -131,7 +130,6 @@ impl Xfb {
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
         let with_address = BufferDesc::new("wgpu", size, usage, MemoryLocation::Device);
-        // SAFETY: the caller's contract.
         unsafe {
             let buffer = Buffer::new(context, allocator, &with_address)?;
             let hal = hal::vulkan::Buffer::from_raw_externally_owned(buffer.raw(), Box::new(|| ()));
@@ -152,7 +150,6 @@ impl Xfb {
         captured: &wgpu::Buffer,
     ) -> Result<()> {
         let Self { context, allocator, pipeline, kernels, arena, set, .. } = self;
-        // SAFETY: the caller's contract.
         unsafe {
             arena.reset();
             let vertices = [VertexBuffer::new(0, raw(vertices)?, vertices.size())];
@@ -177,7 +174,6 @@ impl Xfb {
     /// # Safety
     /// The device is idle, and wgpu's buffers are dropped.
     pub unsafe fn destroy(mut self) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.set.destroy(self.context.device());
             let objects = (self.buffers, self.arena, self.kernels, self.pipeline);

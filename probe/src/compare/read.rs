@@ -107,9 +107,12 @@ impl Recorded {
     pub fn parse(file: &Path, text: &str) -> Result<Self, ReadError> {
         let is_json = text.trim_start().starts_with('{');
         let json = if is_json { Some(text) } else { fenced_json(text) };
-        let json = json.ok_or_else(|| match text.starts_with(BUG_REPORT_HEAD) {
-            true => ReadError::CutOff { file: file.to_owned() },
-            false => ReadError::NoReport { file: file.to_owned() },
+        let json = json.ok_or_else(|| {
+            if text.starts_with(BUG_REPORT_HEAD) {
+                ReadError::CutOff { file: file.to_owned() }
+            } else {
+                ReadError::NoReport { file: file.to_owned() }
+            }
         })?;
         // What another version wrote may have other fields, which are not the problem then.
         let Version { schema } = deserialize(file, json)?;

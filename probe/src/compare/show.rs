@@ -188,10 +188,12 @@ impl Comparison {
 
 impl Display for GoneRow {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let geometry = match self.geometry {
-            true if self.topology == PATCHES => " into tessellation",
-            true => " into geometry",
-            false => "",
+        let geometry = if !self.geometry {
+            ""
+        } else if self.topology == PATCHES {
+            " into tessellation"
+        } else {
+            " into geometry"
         };
         write!(f, "{} {}{geometry}", self.backend, self.topology)
     }

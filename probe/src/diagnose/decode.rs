@@ -14,7 +14,7 @@ use crate::diagnose::spans::split_record;
 use crate::sentinel;
 
 /// A capture buffer to which outputs are captured.
-pub(super) struct Buffer<'a> {
+pub(super) struct DecodedBuffer<'a> {
     pub captured: &'a CapturedBuffer<'a>,
     /// The size in bytes of a record, which is not 0.
     pub stride: usize,
@@ -35,7 +35,7 @@ pub(super) struct Buffer<'a> {
 /// An expectation, together with the capture that is compared with it.
 pub(super) struct Capture<'a> {
     pub expectation: &'a Expectation<'a>,
-    pub buffers: Vec<Buffer<'a>>,
+    pub buffers: Vec<DecodedBuffer<'a>>,
     /// Buffers that are bound, but to which no output is captured.
     pub idle: Vec<&'a CapturedBuffer<'a>>,
     by_content: OnceCell<HashMap<u64, u32>>,
@@ -71,7 +71,7 @@ impl<'a> Capture<'a> {
             }
             match expectation.layout.strides[index] {
                 Some(stride) if stride > 0 => {
-                    buffers.push(Buffer::new(expectation, captured, stride)?);
+                    buffers.push(DecodedBuffer::new(expectation, captured, stride)?);
                 }
                 _ => idle.push(captured),
             }
@@ -87,7 +87,7 @@ impl<'a> Capture<'a> {
             && counters_are_right(self)
     }
 
-    fn records_are_right(&self, buffer: &Buffer<'_>) -> bool {
+    fn records_are_right(&self, buffer: &DecodedBuffer<'_>) -> bool {
         let e = self.expectation;
         let of_instance = e.sequence.vertex_count() as usize * buffer.stride;
         let outputs = e.sequence.output_count();
@@ -194,7 +194,7 @@ impl<'a> Capture<'a> {
     /// `near`.
     fn part(
         &self,
-        buffer: &Buffer<'_>,
+        buffer: &DecodedBuffer<'_>,
         record: u64,
         mut near: impl Iterator<Item = VertexRef>,
     ) -> (u32, Option<Option<VertexRef>>) {
@@ -216,7 +216,7 @@ impl<'a> Capture<'a> {
     /// first needed.
     fn find(
         &self,
-        buffers: &[Buffer<'_>],
+        buffers: &[DecodedBuffer<'_>],
         by_content: &OnceCell<HashMap<u64, u32>>,
         record: u64,
         expected: Option<VertexRef>,
@@ -281,7 +281,7 @@ impl<'a> Capture<'a> {
     }
 }
 
-impl<'a> Buffer<'a> {
+impl<'a> DecodedBuffer<'a> {
     fn new(
         expectation: &Expectation<'a>,
         captured: &'a CapturedBuffer<'a>,
@@ -379,8 +379,8 @@ fn split(index: u32, vertex_count: u32) -> VertexRef {
 }
 
 fn hash<'a>(
-    buffers: &[Buffer<'a>],
-    mut record: impl FnMut(&Buffer<'a>) -> Option<&'a [u8]>,
+    buffers: &[DecodedBuffer<'a>],
+    mut record: impl FnMut(&DecodedBuffer<'a>) -> Option<&'a [u8]>,
 ) -> u64 {
     let mut hasher = DefaultHasher::new();
     for b in buffers {
@@ -402,7 +402,7 @@ pub(super) fn counters<'a>(
 ) -> impl Iterator<Item = (&'a CapturedBuffer<'a>, u32)> {
     let written = capture.expectation.primitives_written;
     let records = written.saturating_mul(capture.vertices_per_primitive());
-    let appended = move |b: &Buffer<'_>| records.saturating_mul(b.stride as u64);
+    let appended = move |b: &DecodedBuffer<'_>| records.saturating_mul(b.stride as u64);
     let captured = capture.buffers.iter().map(move |b| (b.captured, appended(b)));
     captured.chain(capture.idle.iter().map(|c| (*c, 0))).map(|(captured, appended)| {
         let counter = captured.position.saturating_add(appended);

@@ -27,8 +27,8 @@ pub struct Expectation<'a> {
     /// buffer is not bound, or if nothing is captured to it.
     pub records: [&'a [u8]; MAX_XFB_BUFFERS],
     /// The indices, in [`Layout::outputs`], of outputs that may have undefined values, because the shader does not
-    /// write them on every path ([`Lowered::unwritten`](vkxfb_rewriter::lower::Lowered::unwritten)) and the backend does not
-    /// define them either.
+    /// write them on every path ([`Lowered::unwritten`](vkxfb_rewriter::lower::Lowered::unwritten)) and the backend
+    /// does not define them either.
     pub undefined: &'a [usize],
     /// The number of primitives of all instances that fit into the buffers; see
     /// [`vkxfb_rewriter::counts::DrawCounts`].

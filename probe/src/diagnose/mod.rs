@@ -12,8 +12,8 @@
 //! the submission that had no effect ([`missing_step`]). Then it determines which vertices the records contain, and
 //! names the difference between the expected and the captured vertices: see [`Fault`]. It reports the fault of the
 //! first primitive that differs. But if memory was written that the draw must not write ([`Fault::Overrun`]), it
-//! reports that fault instead. Where the device chooses the order of primitives ([`Sequence::Emitted`]), it first finds out
-//! which order that is.
+//! reports that fault instead. Where the device chooses the order of primitives ([`Sequence::Emitted`]), it first finds
+//! out which order that is.
 
 #![forbid(unsafe_code)]
 

@@ -1,14 +1,14 @@
 //! Finds out in which order a device captured the primitives of tessellated patches.
 //!
-//! Vulkan defines the order of patches, the points of each patch, and the winding of triangles or the direction of lines.
-//! It leaves to the device in which order it captures the primitives of a patch, with which vertex a triangle begins, and
-//! along which diagonals points are connected
-//! ([tessellation](https://docs.vulkan.org/spec/latest/chapters/tessellation.html)). What is then expected of a device is
-//! the order that it has chosen, corrected where it is none of those that it may choose.
+//! Vulkan defines the order of patches, the points of each patch, and the winding of triangles or the direction of
+//! lines. It leaves to the device in which order it captures the primitives of a patch, with which vertex a triangle
+//! begins, and along which diagonals points are connected
+//! ([tessellation](https://docs.vulkan.org/spec/latest/chapters/tessellation.html)). What is then expected of a device
+//! is the order that it has chosen, corrected where it is none of those that it may choose.
 //!
 //! Patches with the same levels are divided into the same primitives in the same order (the first rule of [tessellation
-//! invariance](https://docs.vulkan.org/spec/latest/appendices/invariance.html)). So all instances are expected to have the
-//! same order.
+//! invariance](https://docs.vulkan.org/spec/latest/appendices/invariance.html)). So all instances are expected to have
+//! the same order.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,10 @@ use crate::diagnose::decode::Capture;
 use crate::diagnose::faults::VertexRef;
 use crate::diagnose::sequence::Patch;
 
-/// Returns the vertices of the primitives of an instance in the order that a device has chosen, if every patch was captured
-/// in an order that Vulkan allows. Of other patches, the primitives of `vertices` that were captured are where they were
-/// captured in the first instance, and the rest fills the places between and behind them. `vertices` is the order of the model.
+/// Returns the vertices of the primitives of an instance in the order that a device has chosen, if every patch was
+/// captured in an order that Vulkan allows. Of other patches, the primitives of `vertices` that were captured are where
+/// they were captured in the first instance, and the rest fills the places between and behind them. `vertices` is the
+/// order of the model.
 pub(super) fn chosen(capture: &Capture<'_>, vertices: &[u32], patches: &[Patch]) -> Vec<u32> {
     let m = capture.vertices_per_primitive().max(1) as usize;
     let mut divided: Vec<Divided<'_>> = Vec::new();
@@ -103,8 +104,8 @@ impl Divided<'_> {
         })
     }
 
-    /// Leaves out captured primitives that the model does not have, and returns those of the model that are not captured,
-    /// too.
+    /// Leaves out captured primitives that the model does not have, and returns those of the model that are not
+    /// captured, too.
     fn claimed(&self, captured: Vec<Option<Vec<u32>>>) -> (Vec<Option<Vec<u32>>>, Vec<Vec<u32>>) {
         let mut missing: Vec<Vec<u32>> = self.model.iter().map(|model| model.to_vec()).collect();
         let mut claim = |found: Vec<u32>| {
@@ -115,8 +116,8 @@ impl Divided<'_> {
         (claimed, missing)
     }
 
-    /// Returns the vertices of a primitive in an order with the winding or direction that the model has: as they are, or
-    /// with the last two exchanged.
+    /// Returns the vertices of a primitive in an order with the winding or direction that the model has: as they are,
+    /// or with the last two exchanged.
     fn turned(&self, vertices: &[u32]) -> Vec<u32> {
         let model = self.model.first().map_or(0, |model| self.extent(model).signum());
         let mut turned = vertices.to_vec();
@@ -137,9 +138,9 @@ impl Divided<'_> {
         }
     }
 
-    /// Whether these primitives are a division of the patch that Vulkan allows. Those of the model are, in whatever order,
-    /// and so are as many triangles that cover the domain once: none is empty, all vertices are used, and each edge that is
-    /// not on a side of the domain is that of two triangles, which go along it in opposite directions.
+    /// Whether these primitives are a division of the patch that Vulkan allows. Those of the model are, in whatever
+    /// order, and so are as many triangles that cover the domain once: none is empty, all vertices are used, and each
+    /// edge that is not on a side of the domain is that of two triangles, which go along it in opposite directions.
     fn are_whole(&self, primitives: &[Vec<u32>]) -> bool {
         if primitives.len() != self.model.len() {
             return false;
@@ -172,8 +173,8 @@ impl Divided<'_> {
     }
 }
 
-/// Whether two primitives have the same vertices in the same cyclic order. The vertices of a line have to be in the same
-/// order.
+/// Whether two primitives have the same vertices in the same cyclic order. The vertices of a line have to be in the
+/// same order.
 fn is_rotated(one: &[u32], other: &[u32]) -> bool {
     let by = if one.len() == 3 { 3 } else { 1 };
     one.len() == other.len()
@@ -274,8 +275,8 @@ mod tests {
         }
     }
 
-    /// Primitives in another order within their patches are right, and so are triangles that begin with another vertex, or
-    /// are along the other diagonals. In the order of another patch they are not.
+    /// Primitives in another order within their patches are right, and so are triangles that begin with another vertex,
+    /// or are along the other diagonals. In the order of another patch they are not.
     #[test]
     fn the_order_in_a_patch_is_the_devices_choice() {
         for output in Emitted::ALL {
@@ -324,8 +325,8 @@ mod tests {
         }
     }
 
-    /// Each vertex and each triangle is in its patch, and the triangles of a patch cover its domain, but the same triangle
-    /// is there twice in place of another one.
+    /// Each vertex and each triangle is in its patch, and the triangles of a patch cover its domain, but the same
+    /// triangle is there twice in place of another one.
     #[test]
     fn the_primitives_of_a_patch_are_all_there() {
         for output in Emitted::ALL {

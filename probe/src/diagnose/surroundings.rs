@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::diagnose::decode::{Buffer, Capture, counters, from_bound};
+use crate::diagnose::decode::{Capture, DecodedBuffer, counters, from_bound};
 use crate::diagnose::faults::{Fault, Finding};
 use crate::diagnose::inputs::CapturedBuffer;
 use crate::diagnose::primitives;
@@ -66,7 +66,7 @@ fn behind_by(bytes: u64) -> String {
     }
 }
 
-fn overruns(buffer: &Buffer<'_>) -> Option<Finding> {
+fn overruns(buffer: &DecodedBuffer<'_>) -> Option<Finding> {
     let captured = buffer.captured;
     let bound = captured.bound.start as usize..captured.bound.end as usize;
     let behind = || {
@@ -87,7 +87,7 @@ fn overruns(buffer: &Buffer<'_>) -> Option<Finding> {
     behind().or_else(before).or_else(below)
 }
 
-fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
+fn gap(capture: &Capture<'_>, buffer: &DecodedBuffer<'_>) -> Option<Finding> {
     if buffer.gaps.is_empty() {
         return None;
     }
@@ -117,7 +117,7 @@ fn gap(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
 }
 
 /// Finds data after the last expected record in the bound range. `None` if nothing was written there.
-fn behind(capture: &Capture<'_>, buffer: &Buffer<'_>) -> Option<Finding> {
+fn behind(capture: &Capture<'_>, buffer: &DecodedBuffer<'_>) -> Option<Finding> {
     let end = buffer.captured.bound.end as usize;
     let at = touched(buffer.captured, buffer.end..end)?;
     let m = capture.vertices_per_primitive();

@@ -69,7 +69,6 @@ impl OwnAllocator {
             size: 0,
             source: Box::new(source),
         })?;
-        // SAFETY: the caller's contract.
         let cached = unsafe {
             let memory = instance.get_physical_device_memory_properties(physical_device);
             is_cached_without_coherence(&memory)

@@ -304,7 +304,6 @@ pub(super) unsafe fn transfer_to_host(ctx: &Context, cmd: vk::CommandBuffer) {
     let barrier = vk::MemoryBarrier::default()
         .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
         .dst_access_mask(vk::AccessFlags::HOST_READ);
-    // SAFETY: the caller's contract.
     unsafe {
         ctx.device().cmd_pipeline_barrier(
             cmd,

@@ -124,7 +124,6 @@ impl Gpu {
                 batch = later;
                 let first = results.len();
                 self.fail_if_injected(now)?;
-                // SAFETY: the caller's contract.
                 let captured = unsafe { self.capture_batch(now) };
                 let mut captured = captured.map_err(|error| error.offset_capture(first))?;
                 for (request, result) in now.iter().zip(&mut captured) {
@@ -178,7 +177,6 @@ impl Gpu {
                         }
                         let mut arena = gpu.create_arena(&arena)?;
                         let buffers = Buffers { targets, vertices, initial, back };
-                        // SAFETY: the caller's contract.
                         let captured = unsafe { gpu.run(&placed, &buffers, &mut arena) };
                         gpu.destroy_arena(arena);
                         let bytes = captured.and_then(|c| Ok((c, gpu.host_bytes(back)?)));

@@ -154,8 +154,8 @@ impl Gpu {
     }
 
     /// Simulates the injected fault if it is to happen in a draw of the capture requests: returns an error, ends the
-    /// process, or does not return. [`FaultKind::Together`] happens only if there are several requests. Otherwise, and for
-    /// kinds of faults that other functions simulate, returns `Ok`.
+    /// process, or does not return. [`FaultKind::Together`] happens only if there are several requests. Otherwise, and
+    /// for kinds of faults that other functions simulate, returns `Ok`.
     pub(super) fn fail_if_injected(
         &mut self,
         requests: &[CaptureRequest<'_>],

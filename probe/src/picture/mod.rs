@@ -2,11 +2,10 @@
 //! written.
 //!
 //! Vertices are placed as in the specification's figures of [primitive
-//! topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies),
-//! and adjacency vertices are grey; those of tessellated patches are at their tessellation coordinates, with the origin at
-//! the upper left. Each primitive shows its number, a dot at the vertex that is
-//! written first, and arrows to the other vertices in order. So the picture shows the winding, and
-//! a rotated triangle looks different from one with flipped winding.
+//! topologies](https://docs.vulkan.org/spec/latest/chapters/drawing.html#drawing-primitive-topologies), and adjacency
+//! vertices are grey; those of tessellated patches are at their tessellation coordinates, with the origin at the upper
+//! left. Each primitive shows its number, a dot at the vertex that is written first, and arrows to the other vertices
+//! in order. So the picture shows the winding, and a rotated triangle looks different from one with flipped winding.
 //!
 //! The captured primitives are drawn beside the expected ones, with the same vertices. Primitives
 //! that differ are red, and dashed if they were not written. Numbers are those of the whole draw: a
@@ -41,12 +40,12 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 /// The style sheet of the pictures. A page with inline pictures must contain it once.
 pub const STYLE: &str = include_str!("picture.css");
 
-/// The maximum number of primitives that a picture of a geometry shader shows, or one of tessellation shaders. The first
-/// two patches that the probe's tessellation shaders divide have as many triangles.
+/// The maximum number of primitives that a picture of a geometry shader shows, or one of tessellation shaders. The
+/// first two patches that the probe's tessellation shaders divide have as many triangles.
 pub const EMITTED: usize = 10;
 
-/// The width of a panel in SVG user units. A panel is one drawing of some primitives: the expected ones, or the ones that
-/// a backend captured.
+/// The width of a panel in SVG user units. A panel is one drawing of some primitives: the expected ones, or the ones
+/// that a backend captured.
 const WIDTH: f32 = 400.0;
 /// The distance of text from the left and right sides, in user units.
 const MARGIN: f32 = 16.0;
@@ -316,11 +315,13 @@ impl Shown<'_> {
         for diff in diffs {
             panel.captured(diff);
         }
-        let note = match diffs.iter().any(|diff| diff.fault.is_some()) {
-            true => "differences in red",
+        let note = if diffs.iter().any(|diff| diff.fault.is_some()) {
+            "differences in red"
+        } else if diffs.iter().any(|diff| !is_as_expected(diff)) {
             // If the device does not guarantee the order of vertices, a rotation is not a fault.
-            false if diffs.iter().any(|diff| !is_as_expected(diff)) => "rotated, as it may be",
-            false => "as expected",
+            "rotated, as it may be"
+        } else {
+            "as expected"
         };
         (Head::of(head, note, WIDTH), panel.finish())
     }

@@ -166,8 +166,8 @@ impl Stage {
         stage
     }
 
-    /// Places the vertices of up to two patches, which the probe's own tessellation shaders divide, at their tessellation
-    /// coordinates. The primitives of further patches are left out.
+    /// Places the vertices of up to two patches, which the probe's own tessellation shaders divide, at their
+    /// tessellation coordinates. The primitives of further patches are left out.
     pub fn of_patches(row: Row, diffs: &[&PrimitiveDiff]) -> Self {
         let expected: Vec<_> = diffs.iter().filter(|diff| !diff.expected.is_empty()).collect();
         let mut stage = Self {

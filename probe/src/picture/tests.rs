@@ -134,8 +134,8 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
     drawn.into_iter().chain(emitted).chain(divided)
 }
 
-/// Vertices of patches are drawn at their tessellation coordinates, so that triangles that are captured in the right order
-/// are counter-clockwise, as the shader declares, and others are clockwise.
+/// Vertices of patches are drawn at their tessellation coordinates, so that triangles that are captured in the right
+/// order are counter-clockwise, as the shader declares, and others are clockwise.
 #[test]
 fn patches_are_drawn_with_their_windings() {
     let row = Row { stage: CapturedStage::Tessellation, topology: PrimitiveTopology::PatchList };

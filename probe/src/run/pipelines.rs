@@ -59,7 +59,8 @@ impl PipelineKey {
 }
 
 /// Keeps the last shader that was lowered, and of each form, specialized or not, the last pipeline that was created. A
-/// batch is captured by both forms: one place for both would lose the pipeline that takes every topology with each batch.
+/// batch is captured by both forms: one place for both would lose the pipeline that takes every topology with each
+/// batch.
 #[derive(Default)]
 pub(super) struct PipelineCache {
     lowered: Option<(ShaderKey, Rc<Lowered>)>,

@@ -144,7 +144,8 @@ impl References {
         for &draw in draws {
             let known = subject.emission(topology, provoking, draw.0, draw.1);
             for (stream, mut emission) in known.into_iter().flatten() {
-                // The order in which the library's own tessellator divides patches is known, and that of drivers is not.
+                // The order in which the library's own tessellator divides patches is known, and that of drivers is
+                // not.
                 if group.backend == Backend::Compute {
                     emission.patches.clear();
                 }

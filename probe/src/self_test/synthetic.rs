@@ -28,7 +28,7 @@ pub(super) const INNER_GAP: usize = 17;
 /// An offset in a record of buffer 1 that is in the gap after its only output.
 pub(super) const OUTER_GAP: usize = 9;
 
-struct Buffer {
+struct SyntheticBuffer {
     stride: usize,
     /// The ranges of bytes of a record that outputs cover.
     covered: Vec<Range<usize>>,
@@ -44,8 +44,8 @@ pub(in super::super) enum Source {
     /// A geometry shader that emits strips of five, one, four and two vertices. The topology is that of a draw with the
     /// same primitives as such a strip: for emitted points, a point list.
     Emitted(PrimitiveTopology),
-    /// The probe's own tessellation shaders, which divide two patches. The device has another order of primitives than the
-    /// model, and triangles begin with another vertex.
+    /// The probe's own tessellation shaders, which divide two patches. The device has another order of primitives than
+    /// the model, and triangles begin with another vertex.
     Divided(Emitted),
 }
 
@@ -136,7 +136,7 @@ pub(super) struct Synthetic {
     primitives: Primitives,
     pub preserves_provoking_vertex: bool,
     layout: Layout,
-    buffers: Vec<Buffer>,
+    buffers: Vec<SyntheticBuffer>,
 }
 
 /// Returns the layout of the outputs. Buffer 0 has a position, a gap of a dword, and a colour.
@@ -166,7 +166,7 @@ fn layout() -> Layout {
     }
 }
 
-impl Buffer {
+impl SyntheticBuffer {
     fn new(layout: &Layout, buffer: u32, vertices: u32, written: usize, spare: usize) -> Self {
         let stride = layout.strides[buffer as usize].unwrap_or_default() as usize;
         let covered = layout
@@ -200,8 +200,9 @@ impl Synthetic {
         };
         let m = capture.vertices_per_primitive();
         let (vertices, written) = (capture.sequence().vertex_count(), capture.record_count());
-        capture.buffers =
-            [0, 1].map(|buffer| Buffer::new(&capture.layout, buffer, vertices, written, m)).into();
+        capture.buffers = [0, 1]
+            .map(|buffer| SyntheticBuffer::new(&capture.layout, buffer, vertices, written, m))
+            .into();
         capture.write_all();
         capture
     }

@@ -87,7 +87,8 @@ impl CaptureList {
         Self { captures: Vec::new(), strides: [Some(stride), None, None, None] }
     }
 
-    /// Captures an output by its [name](Selector::Name) to buffer 0, `offset` bytes from the start of the vertex's record.
+    /// Captures an output by its [name](Selector::Name) to buffer 0, `offset` bytes from the start of the vertex's
+    /// record.
     #[must_use]
     pub fn output(mut self, name: impl Into<String>, offset: u32) -> Self {
         let selector = Selector::Name(name.into());

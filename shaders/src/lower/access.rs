@@ -11,8 +11,8 @@ use crate::spirv::link::{LinkError, Stub};
 /// The kind of shader that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
-    /// A capture. It reads a buffer that it also writes only by loads with [`LoadSource::Written`]. All its other loads are
-    /// from buffers that it only reads.
+    /// A capture. It reads a buffer that it also writes only by loads with [`LoadSource::Written`]. All its other loads
+    /// are from buffers that it only reads.
     Capture,
     /// A kernel. What it wrote itself it only reads by loads with [`LoadSource::Written`] or [`LoadSource::Any`].
     Kernel {

@@ -14,8 +14,8 @@
 //!   tessellation evaluation shader for each vertex of the primitives that the patch is divided
 //!   into (`shaders/patches.wgsl`).
 //!
-//! The shaders' own descriptors are unchanged: their descriptor set layouts must have the compute
-//! stage in `stageFlags`. A [`ResourcePlan`](crate::lower::ResourcePlan) with descriptors adds a descriptor set after them.
+//! The shaders' own descriptors are unchanged: their descriptor set layouts must have the compute stage in
+//! `stageFlags`. A [`ResourcePlan`](crate::lower::ResourcePlan) with descriptors adds a descriptor set after them.
 //!
 //! Inputs and outputs with 8-bit and 16-bit components are represented by 32-bit components. The
 //! same applies to push constants if the module has no arithmetic capability for their type. A

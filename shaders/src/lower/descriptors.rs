@@ -431,12 +431,12 @@ fn store(
 ) {
     let size = components * DWORD;
     for number in 0..size / buffers.size {
-        let part = match size == buffers.size {
-            true if buffers.is_converted => {
-                code.value(builder, Op::Bitcast, buffers.element, &[value.0])
-            }
-            true => value,
-            false => code.extract(builder, value, number),
+        let part = if size != buffers.size {
+            code.extract(builder, value, number)
+        } else if buffers.is_converted {
+            code.value(builder, Op::Bitcast, buffers.element, &[value.0])
+        } else {
+            value
         };
         let pointer = element(builder, code, buffers, buffer, first, number);
         code.push(Op::Store, &[pointer.0, part.0]);

@@ -130,7 +130,8 @@ impl DeviceAddress {
 
     /// Appends the code of a pointer to `address` + 4 * `index`. The address is cast to a pointer to an array of the
     /// accessed type: SwiftShader takes a cast from pointer to pointer for one to integers. A constant index becomes an
-    /// offset in the instruction; only what is left of it behind a multiple of the array's stride is added to the address.
+    /// offset in the instruction; only what is left of it behind a multiple of the array's stride is added to the
+    /// address.
     fn element(
         &mut self,
         builder: &mut Builder<'_>,

@@ -4,8 +4,9 @@
 //! on, the types of `Private` and `Function` variables must not have an explicit layout
 //! (`VUID-StandaloneSpirv-None-10684`, in the appendix [Vulkan Environment for
 //! SPIR-V](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html)); those of `Workgroup` variables must not have
-//! one in any version, unless the module has the capability `WorkgroupMemoryExplicitLayoutKHR`. Lowering can produce such variables with an explicit layout: a variable that becomes `Private`
-//! may have been a block, or an output with `Offset`, and naga decorates every structure and array with a layout.
+//! one in any version, unless the module has the capability `WorkgroupMemoryExplicitLayoutKHR`. Lowering can produce
+//! such variables with an explicit layout: a variable that becomes `Private` may have been a block, or an output with
+//! `Offset`, and naga decorates every structure and array with a layout.
 //!
 //! If no buffer, input or output uses the type of such a variable, the layout is removed from the type. If one of them
 //! uses the type too, then from SPIR-V 1.5 on the variable gets a copy of the type without layout, and loads and stores

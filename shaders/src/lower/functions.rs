@@ -185,7 +185,7 @@ names! {
     StubName {
         Arrive "arrive",
         AlwaysEmitted "always_emitted",
-        Assembles "assembles",
+        MakesEntries "makes_entries",
         HasSeveral "has_several",
         BeginPatch "begin_patch",
         ControlPhases "control_phases",

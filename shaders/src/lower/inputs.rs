@@ -10,7 +10,7 @@ pub(super) mod parts;
 
 use spirv::{BuiltIn, Op, StorageClass};
 
-use self::parts::{Constituents, Part, constituents, parts};
+use self::parts::{Constituents, InputPart, constituents, parts};
 use super::functions::Function;
 use super::interface::built_in;
 use super::{LowerError, LoweredAttribute};
@@ -206,7 +206,7 @@ impl<'a> Inputs<'a> {
         indices: Indices,
         variable: &Variable,
         ty: Id,
-        parts: &mut impl Iterator<Item = Part<'v>>,
+        parts: &mut impl Iterator<Item = InputPart<'v>>,
     ) -> Result<Id, LowerError> {
         let unsupported = || LowerError::InputType {
             variable: self.declarations.label(variable.id),

@@ -24,7 +24,8 @@ use crate::sysval::results::RESULTS_WIDTH;
 /// A kernel of `shaders/*.wgsl`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kernel {
-    /// `shaders/setup.wgsl`, `shaders/setup_serial.wgsl`: computes what the CPU does not know of the draws of a capture.
+    /// `shaders/setup.wgsl`, `shaders/setup_serial.wgsl`: computes what the CPU does not know of the draws of a
+    /// capture.
     Setup(Setup),
     /// `shaders/resume.wgsl`: reads the counters, which say where in its buffers a capture resumes, and computes how
     /// many primitives fit.
@@ -64,10 +65,10 @@ pub enum Kernel {
 pub struct Setup {
     /// Whether the kernel supports primitive restart.
     pub restarts: bool,
-    /// Whether the draws have geometry or tessellation shaders. For these the kernel only computes how many input
-    /// primitives there are: [`PlaceEntries`](Kernel::PlaceEntries) computes later where in the capture buffers the
-    /// draws capture. For other draws it computes how many primitives they capture, and where.
-    pub assembles: bool,
+    /// Whether the draws have geometry or tessellation shaders. The kernel counts the input primitives of such draws
+    /// and divides them into [entries](crate::sysval::entries). [`PlaceEntries`](Kernel::PlaceEntries) places them
+    /// later. Other draws are placed by the kernel itself.
+    pub makes_entries: bool,
     /// How the kernel processes its draws.
     pub draws: SetupDraws,
 }
@@ -140,7 +141,7 @@ impl Kernel {
             1 => SetupDraws::Several,
             _ => SetupDraws::Serial,
         };
-        Self::Setup(Setup { restarts: number & 1 != 0, assembles: number & 2 != 0, draws })
+        Self::Setup(Setup { restarts: number & 1 != 0, makes_entries: number & 2 != 0, draws })
     }
 
     /// The index of the kernel in [`ALL`](Self::ALL).
@@ -148,8 +149,8 @@ impl Kernel {
         Self::ALL.iter().position(|kernel| *kernel == self).unwrap_or_default()
     }
 
-    /// Whether a single invocation does the work, so that barriers do nothing. `None` if there is no other version of the
-    /// kernel.
+    /// Whether a single invocation does the work, so that barriers do nothing. `None` if there is no other version of
+    /// the kernel.
     pub const fn is_serial(self) -> Option<bool> {
         match self {
             Self::Setup(Setup { draws, .. }) => Some(matches!(draws, SetupDraws::Serial)),
@@ -199,10 +200,10 @@ impl fmt::Display for Kernel {
     /// Writes the name of the kernel, and what it is made for.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, properties) = match *self {
-            Self::Setup(Setup { restarts, assembles, draws }) => {
+            Self::Setup(Setup { restarts, makes_entries, draws }) => {
                 let [has_several, is_serial] =
                     [SetupDraws::Several, SetupDraws::Serial].map(|other| draws == other);
-                ("Setup", [restarts, assembles, has_several, is_serial])
+                ("Setup", [restarts, makes_entries, has_several, is_serial])
             }
             Self::PlaceEntries { is_serial } => ("PlaceEntries", [false, false, false, is_serial]),
             _ => return write!(f, "{self:?}"),
@@ -353,11 +354,13 @@ impl Define for KernelStubs {
                 self.kernel,
                 Kernel::Setup(Setup { draws: SetupDraws::Several, .. })
             )),
-            StubName::Assembles => builder
-                .constant_bool(matches!(self.kernel, Kernel::Setup(Setup { assembles: true, .. }))),
+            StubName::MakesEntries => builder.constant_bool(matches!(
+                self.kernel,
+                Kernel::Setup(Setup { makes_entries: true, .. })
+            )),
             StubName::MayBePatches => builder.constant_bool(matches!(
                 self.kernel,
-                Kernel::Setup(Setup { assembles: true, .. })
+                Kernel::Setup(Setup { makes_entries: true, .. })
                     | Kernel::PatchRestart
                     | Kernel::PatchRestartScan
             )),

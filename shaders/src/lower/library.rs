@@ -180,12 +180,12 @@ impl Define for CaptureStubs<'_> {
                 | StubName::WorkgroupSize,
                 None,
             ) => return Ok(None),
-            // These stubs keep their bodies in WGSL. Only kernels call `assembles` and `has_several`, and take
+            // These stubs keep their bodies in WGSL. Only kernels call `makes_entries` and `has_several`, and take
             // `kernel_width` for anything but 256; `uniformly` is a marker. The bodies of the other stubs in WGSL are
             // right if no stage follows the vertex shader; otherwise `Later::define` has generated
             // bodies before.
             (
-                StubName::Assembles
+                StubName::MakesEntries
                 | StubName::HasSeveral
                 | StubName::AlwaysEmitted
                 | StubName::BeginPatch

@@ -25,8 +25,8 @@ pub struct Options<'a> {
     /// triangles that patches are divided into; without tessellation shaders it has no effect.
     pub domain_origin: DomainOrigin,
     /// Whether vertex buffers may be bound with offsets or strides with which attributes are not aligned to their
-    /// components or packed words. Shaders then load attributes by bytes, which takes up to two loads for each dword. An
-    /// attribute that `vertex_input` itself describes with such an offset or stride is always loaded by bytes.
+    /// components or packed words. Shaders then load attributes by bytes, which takes up to two loads for each dword.
+    /// An attribute that `vertex_input` itself describes with such an offset or stride is always loaded by bytes.
     pub unaligned_attributes: bool,
     /// The properties of the device for which the shader is lowered.
     pub target: Target,

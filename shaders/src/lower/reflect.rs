@@ -11,7 +11,7 @@ use spirv::{Decoration, ExecutionModel, StorageClass};
 pub use self::resources::{
     DescriptorCount, DescriptorUse, ResourceInterface, ResourceType, resource_interface,
 };
-use crate::lower::inputs::parts::{Part, parts};
+use crate::lower::inputs::parts::{InputPart, parts};
 use crate::lower::interface::built_in;
 use crate::lower::resources::DESCRIPTORS;
 use crate::lower::widen::{INTERFACE, widen};
@@ -92,7 +92,7 @@ pub fn vertex_reads(shader: &Shader<'_>) -> Result<VertexReads, LowerError> {
             Err(_) if !used.contains(variable.id) => continue,
             Err(error) => return Err(error),
         };
-        for Part { location, component, class, bits, count, .. } in parts {
+        for InputPart { location, component, class, bits, count, .. } in parts {
             let components = component / (bits / 32) + count;
             let new = AttributeUse { location, class, bits, components };
             let known = attributes.entry(location).or_insert(new);

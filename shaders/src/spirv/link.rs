@@ -40,7 +40,7 @@ pub enum LinkError {
 #[derive(Debug)]
 pub struct Library {
     module: Module,
-    functions: FxHashMap<String, Function>,
+    functions: FxHashMap<String, LibraryFunction>,
     /// The name of each function, by the function's id.
     names: FxHashMap<Id, String>,
     /// The words of each declaration, by its result id.
@@ -52,7 +52,7 @@ pub struct Library {
 }
 
 #[derive(Debug, Clone)]
-struct Function {
+struct LibraryFunction {
     id: Id,
     /// The encoded `OpName` that the function gets in the target module, with 0 in place of the
     /// function's id.
@@ -69,7 +69,7 @@ struct Function {
     unknown: Option<u16>,
 }
 
-impl Function {
+impl LibraryFunction {
     fn push(&mut self, i: Instruction<'_>) {
         let start = self.words.len() + 1;
         self.words.extend_from_slice(i.words());
@@ -93,11 +93,11 @@ impl Library {
             .filter(|i| i.is(Op::Name))
             .filter_map(|i| Some((i.id(0), read_string(i.operands().get(1..)?)?.0)))
             .collect();
-        let mut functions: FxHashMap<String, Function> = FxHashMap::default();
-        let mut current: Option<Function> = None;
+        let mut functions: FxHashMap<String, LibraryFunction> = FxHashMap::default();
+        let mut current: Option<LibraryFunction> = None;
         for i in module.section(Section::Functions) {
             if i.is(Op::Function) {
-                current = Some(Function {
+                current = Some(LibraryFunction {
                     id: i.id(1),
                     name: Vec::new(),
                     words: Vec::new(),
@@ -194,7 +194,7 @@ pub struct Linker<'l, 'm> {
     /// For each id of the library that was linked, the id in the target module.
     ids: IdMap<Id>,
     /// The functions that have an id in the target module, but whose code is not copied yet.
-    pending: Vec<(&'l str, &'l Function)>,
+    pending: Vec<(&'l str, &'l LibraryFunction)>,
     code: Vec<u32>,
 }
 

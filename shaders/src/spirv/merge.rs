@@ -24,8 +24,8 @@ pub enum MergeError {
         /// The opcode.
         opcode: u16,
     },
-    /// The memory models differ, but a module has only one. The models `Simple` and `GLSL450` have been replaced by the model
-    /// `Vulkan` of another stage, except where variables are coherent or volatile and there are untyped pointers.
+    /// The memory models differ, but a module has only one. The models `Simple` and `GLSL450` have been replaced by the
+    /// model `Vulkan` of another stage, except where variables are coherent or volatile and there are untyped pointers.
     #[error("{stage} has another memory model than the stages before it")]
     MemoryModel {
         /// The stage and the entry point of the second module.

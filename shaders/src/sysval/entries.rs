@@ -83,11 +83,10 @@ pub struct PlaceEntries {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct EntryJob {
-    /// The address of the [`Batch`](super::Batch) with which the primitives of the dispatch were counted.
-    pub counting: Address,
-    /// The address to which the kernel writes the [`Batch`](super::Batch) with which the dispatch then stores its
-    /// records.
-    pub storing: Address,
+    /// The address of the [`Batch`](super::Batch) that the count pass reads.
+    pub count_batch: Address,
+    /// The address to which the kernel writes the [`Batch`](super::Batch) of the emit pass.
+    pub emit_batch: Address,
     /// The address of the dispatch's [`Entries`].
     pub entries: Address,
     /// The number of vertices of an output primitive.

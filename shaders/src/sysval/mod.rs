@@ -69,20 +69,20 @@ impl Sysvals {
     }
 
     /// Declares that the draws have a geometry or tessellation shader, with [`Entries`](entries::Entries) at this
-    /// address. If `is_counting` is true, the primitives that the shaders emit to vertex stream `stream` are counted,
-    /// otherwise they are stored. The shaders' side effects happen only if `has_effects` is true. Call this function
+    /// address. The dispatch is the count pass for vertex stream `stream` if `is_count_pass` is true, and otherwise the
+    /// stream's emit pass. The shaders' side effects happen only if `has_effects` is true. Call this function
     /// after [`set_listed`](Self::set_listed), because `set_listed` overwrites the members that this function sets.
     pub const fn set_entries(
         &mut self,
         entries: Address,
         stream: u32,
-        is_counting: bool,
+        is_count_pass: bool,
         has_effects: bool,
     ) {
         [self.draw.invocations, self.draw.reciprocal] = entries;
         self.draw.flags |= stream << flags::STREAM_SHIFT;
-        if is_counting {
-            self.draw.flags |= flags::COUNTING;
+        if is_count_pass {
+            self.draw.flags |= flags::COUNT_PASS;
         }
         if !has_effects {
             self.draw.flags |= flags::WITHOUT_EFFECTS;
@@ -163,17 +163,17 @@ pub mod flags {
     pub const RESTART: u32 = 8;
     /// The last vertex of a primitive is its provoking vertex.
     pub const LAST_VERTEX: u32 = 16;
-    /// For an [`Input`](super::setup::Input) (a recorded draw command) with a predicate: the draws are discarded if the
+    /// For a [`DrawCommand`](super::setup::DrawCommand) with a predicate: the draws are discarded if the
     /// predicate is not 0.
     pub const INVERTED: u32 = 32;
     /// An attribute of the draw has elements that begin 4 GiB or more after the first one
     /// ([`reaches_far`](super::AttributeDescriptor::reaches_far)). Such a draw needs a Vulkan pipeline for draws of any
-    /// kind (`Source::General` in `runtime/pipeline/key.rs`).
+    /// kind (`DrawSource::General` in `src/runtime/pipelines/pipeline/key.rs`).
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;
-    /// In push constants: a geometry shader's primitives are counted, not stored.
-    pub const COUNTING: u32 = 1024;
+    /// In push constants: the dispatch is the count pass, which counts the primitives that shaders emit.
+    pub const COUNT_PASS: u32 = 1024;
     /// In push constants: side effects of the shaders must not happen, because they happen in the dispatch that
     /// captures another vertex stream.
     pub const WITHOUT_EFFECTS: u32 = 8192;

@@ -4,9 +4,9 @@
 use super::{Address, Batch, DrawSysvals};
 use crate::capture::MAX_XFB_BUFFERS;
 
-/// The source of a draw's arguments: [`Input::kind`].
+/// The source of a draw's arguments: [`DrawCommand::kind`].
 pub mod kind {
-    /// The [`Input`](super::Input) itself contains the arguments.
+    /// The [`DrawCommand`](super::DrawCommand) itself contains the arguments.
     pub const DIRECT: u32 = 0;
     /// `VkDrawIndirectCommand`s or `VkDrawIndexedIndirectCommand`s, one per draw.
     pub const INDIRECT: u32 = 1;
@@ -17,7 +17,7 @@ pub mod kind {
 /// A recorded draw command: one draw, or with [`kind::INDIRECT`] possibly several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct Input {
+pub struct DrawCommand {
     /// A value of [`kind`].
     pub kind: u32,
     /// An [`XfbTopology`](crate::topology::XfbTopology).
@@ -63,7 +63,7 @@ pub struct Input {
     pub stride: u32,
 }
 
-impl Input {
+impl DrawCommand {
     /// The addresses in buffers outside of the arena: in buffers of the application, and in those of query pools.
     pub const fn buffers_mut(&mut self) -> [&mut Address; 6] {
         [
@@ -77,11 +77,11 @@ impl Input {
     }
 }
 
-/// The largest number of draws that the setup kernel processes for an [`Input`].
+/// The largest number of draws that the setup kernel processes for a [`DrawCommand`].
 pub const MAX_DRAWS: u32 = (1 << 24) - 1;
 
-/// The output of the setup kernel for a group, that is, for consecutive [`Input`]s that one dispatch captures. It takes
-/// [`BATCH_SIZE`] bytes.
+/// The output of the setup kernel for a group, that is, for consecutive [`DrawCommand`]s that one dispatch captures. It
+/// takes [`BATCH_SIZE`] bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct GroupBatch {
@@ -104,10 +104,11 @@ pub const WORKGROUPS_OFFSET: u64 = std::mem::offset_of!(GroupBatch, workgroups) 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Setup {
-    /// The address of an array of [`Input`].
-    pub inputs: Address,
-    /// The address at which the [`DrawSysvals`] of the draws are written. If any [`Input`] may be several draws, and always
-    /// by a serial kernel, only those of draws that have invocations and of the first draw of each group are written.
+    /// The address of an array of [`DrawCommand`].
+    pub commands: Address,
+    /// The address at which the [`DrawSysvals`] of the draws are written. If any [`DrawCommand`] may be several draws,
+    /// and always by a serial kernel, only those of draws that have invocations and of the first draw of each group are
+    /// written.
     pub draws: Address,
     /// The address of an array of dwords: for each group, the workgroup size of its pipeline.
     pub groups: Address,
@@ -116,14 +117,14 @@ pub struct Setup {
     /// Bytes from one draw to the next: the size of a [`DrawSysvals`], or of a [`RestartedDraw`] if
     /// any draw has primitive restart.
     pub draw_stride: u32,
-    /// The number of elements of `inputs`.
-    pub input_count: u32,
+    /// The number of elements of `commands`.
+    pub command_count: u32,
     /// Not used.
     pub reserved: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
-    /// 1 if any [`Input`] has a query, otherwise 0. With geometry or tessellation shaders always 0, because the kernel
-    /// `xfb_place_entries` adds to the queries later.
+    /// 1 if any [`DrawCommand`] has a query, otherwise 0. With geometry or tessellation shaders always 0, because the
+    /// kernel `xfb_place_entries` adds to the queries later.
     pub has_queries: u32,
     /// The draws of geometry or tessellation shaders together are divided into at most 2^`entry_bits`
     /// [entries](super::entries), which are runs of primitives. In addition, each draw may have one more entry, because
@@ -141,17 +142,17 @@ pub struct Setup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Progress {
-    /// The address of the positions that an earlier recording of the capture wrote to its `new_state`, or 0.
-    pub state: Address,
+    /// The address of the positions that an earlier recording of the capture wrote to its `later_positions`, or 0.
+    pub earlier_positions: Address,
     /// The address at which the positions after the last draw are written, or 0.
-    pub new_state: Address,
-    /// The positions in bytes in each bound range, if there is neither `state` nor a counter.
+    pub later_positions: Address,
+    /// The positions in bytes in each bound range, if there is neither `earlier_positions` nor a counter.
     pub positions: [u32; MAX_XFB_BUFFERS],
     /// The size of each bound range in bytes.
     pub sizes: [u32; MAX_XFB_BUFFERS],
     /// The size of a record in bytes, 0 for buffers that are not captured to. All are 0 only for a stream that is not
-    /// captured: its primitives are only counted, and all of them as written. For a stream whose buffers are not bound the
-    /// first is 4, so that nothing fits into its size of 0.
+    /// captured: its primitives are only counted, and all of them as written. For a stream whose buffers are not bound
+    /// the first is 4, so that nothing fits into its size of 0.
     pub strides: [u32; MAX_XFB_BUFFERS],
     /// The addresses of counters to begin with, or 0.
     pub counters: [Address; MAX_XFB_BUFFERS],

@@ -12,8 +12,8 @@ impl VertexFormat {
     /// (0, 0, 1). In 64-bit formats they are 0: Vulkan does not define them, and shaders must not
     /// read them.
     ///
-    /// `element` begins at the attribute's first byte. An element shorter than [`size`](Self::size)
-    /// is out of range and treated as zeros, as under
+    /// `element` begins at the attribute's first byte. An element shorter than [`size`](Self::size) is out of range and
+    /// treated as zeros, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2).
     ///
     /// Normalized values are rounded to the nearest float. NaNs with 16, 11 and 10 bits keep their

@@ -70,8 +70,8 @@ const fn bgra(width: u32, components: u32) -> Packing {
     Packing::new(components * width / 8, width / 8, places)
 }
 
-/// Returns the packing of a [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format of
-/// `size` bytes. `places` contains the first bit and the width of each component, red first.
+/// Returns the packing of a [packed](https://docs.vulkan.org/spec/latest/chapters/formats.html#formats-packed) format
+/// of `size` bytes. `places` contains the first bit and the width of each component, red first.
 const fn packed(size: u32, places: &[(u32, u32)]) -> Packing {
     Packing::new(size, size, places)
 }
@@ -305,9 +305,10 @@ impl VertexFormat {
 
     /// The numeric class of the values that the format decodes to.
     ///
-    /// Vulkan requires that the shader's input has it (VUID-VkGraphicsPipelineCreateInfo-Input-08733). Programs do not
-    /// always obey, since drivers do not check it. What such an input gets is the implementation's matter: captures give it
-    /// the same bits, and the missing components of the format, as lavapipe does.
+    /// Vulkan requires that the shader's input has the same class (VUID-VkGraphicsPipelineCreateInfo-Input-08733). Not
+    /// all programs obey, and drivers do not check it. Which value an input of another class gets is up to the
+    /// implementation. Captures do what lavapipe does: the input gets the bits that the format decodes to, and for
+    /// missing components those of the format's class.
     pub const fn class(self) -> NumericClass {
         match self.numeric() {
             NumericFormat::Uint => NumericClass::Uint,

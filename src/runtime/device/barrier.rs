@@ -18,30 +18,29 @@ pub enum Barrier {
     BeforeSetup,
     /// From the kernel that finds restarts to the kernel that combines the results of its workgroups (a prefix sum).
     RestartToScan,
-    /// From the kernels of primitive restart to the setup kernel (for geometry and tessellation shaders the assemble
-    /// kernel), and to a capture of a single draw that depends on the restarts but not on the setup kernel.
+    /// From the kernels of primitive restart to the setup kernel, and to a capture of a single draw that depends on the
+    /// restarts but not on the setup kernel.
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
-    /// Orders the dispatch that counts what geometry or tessellation shaders emit after earlier captures and kernels,
-    /// and after reads of the data that it overwrites.
-    BeforeCounting,
-    /// From the dispatch that counts what geometry or tessellation shaders emit to the kernel that adds up the counts
-    /// of the entries (runs of input primitives).
+    /// Orders the count pass of geometry or tessellation shaders, which counts the primitives that they emit, after
+    /// earlier captures and kernels, and after reads of the data that it overwrites.
+    BeforeCountPass,
+    /// From the count pass to the kernel that adds up the counts of the entries (runs of input primitives).
     CountsToSums,
     /// From the kernel that adds up the primitives of the entries (runs of input primitives) to the kernel that
     /// computes where the records of each entry are written.
     SumsToPlace,
-    /// Orders the kernel that computes where the records of each entry (a run of input primitives) are written before
-    /// the captures.
+    /// From the kernel that computes where the records of each entry (a run of input primitives) are written to the
+    /// emit pass.
     PlaceToCapture,
     /// Before the kernel that writes counters and query results that the CPU computed.
     BeforeFinish,
     /// Orders a fused capture after earlier captures and kernels, and after transfers that read queries.
     BeforeFused,
-    /// Before a capture without counters and queries that is [played in order](crate::runtime::Capture::play_in_order), if it
-    /// may access memory that earlier captures accessed. If only some captures of one [`Capture`](crate::runtime::Capture) could
-    /// be recorded, the barrier follows these.
+    /// Before a capture without counters and queries that is [played in order](crate::runtime::Capture::play_in_order),
+    /// if it may access memory that earlier captures accessed. If only some captures of one
+    /// [`Capture`](crate::runtime::Capture) could be recorded, the barrier follows these.
     BetweenCaptures,
     /// Before the copy of an earlier flush's end positions (where its records end in the capture buffers) to the
     /// current block of scratch memory. The copy is needed under the descriptor plan, because descriptors cover only
@@ -87,7 +86,7 @@ impl Barrier {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), both)
             }
-            Self::BeforeCounting => {
+            Self::BeforeCountPass => {
                 let earlier = Stage::COMPUTE_SHADER | Stage::DRAW_INDIRECT | Stage::TRANSFER;
                 ((earlier, Access::SHADER_WRITE), indirect_captures)
             }

@@ -146,8 +146,8 @@ pub struct Capabilities {
     /// enables `vulkanMemoryModel`.
     pub memory_model_device_scope: bool,
     /// Whether an existing device was created with the feature `vulkanMemoryModel`, as [`restrict`](Self::restrict)
-    /// found. Before a device is created this is false, because [`RequiredFeatures`](crate::runtime::RequiredFeatures) then adds
-    /// `vulkanMemoryModelDeviceScope` where it is needed.
+    /// found. Before a device is created this is false, because [`RequiredFeatures`](crate::runtime::RequiredFeatures)
+    /// then adds `vulkanMemoryModelDeviceScope` where it is needed.
     pub(crate) memory_model: bool,
     /// The feature `shaderFloat64`. No generated shader needs it; an application's own shader may need it.
     pub shader_float64: bool,
@@ -203,9 +203,9 @@ impl Capabilities {
         self.shader_int64 && self.identity().gains_from(TuningEffect::Int64Accesses)
     }
 
-    /// Whether the invocations of a workgroup load the parameters of their draw together. llvmpipe of Mesa 22.3 captures
-    /// a thousand small draws up to three times as fast in this way, that of Mesa 26.2 takes up to twice as long. So a
-    /// [tuning](TuningEffect::SharedDraws) enables it for old versions only.
+    /// Whether the invocations of a workgroup load the parameters of their draw together. llvmpipe of Mesa 22.3
+    /// captures a thousand small draws up to three times as fast in this way, that of Mesa 26.2 takes up to twice as
+    /// long. So a [tuning](TuningEffect::SharedDraws) enables it for old versions only.
     pub fn shared_draws(&self) -> bool {
         self.identity().gains_from(TuningEffect::SharedDraws)
     }
@@ -263,7 +263,6 @@ impl Capabilities {
         physical_device: vk::PhysicalDevice,
     ) -> Result<Self, RuntimeError> {
         let version = instance_api_version.max(vk::API_VERSION_1_0);
-        // SAFETY: the caller's contract.
         let capabilities = unsafe { query::query(entry, instance, version, physical_device) }?;
         tracing::debug!(
             device = capabilities.device_name,

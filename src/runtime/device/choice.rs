@@ -46,8 +46,8 @@ pub struct CaptureNeeds {
     /// The largest number of vertices per instance of a triangle fan, or 0 if no fans are drawn.
     pub fan_vertices: u32,
     /// Whether the shader has side effects: it writes storage buffers or images, or uses atomics
-    /// ([`Effects::side_effects`](vkxfb_rewriter::lower::Effects::side_effects)). If the application also draws with the shader,
-    /// a compute capture repeats the side effects.
+    /// ([`Effects::side_effects`](vkxfb_rewriter::lower::Effects::side_effects)). If the application also draws with
+    /// the shader, a compute capture repeats the side effects.
     pub side_effects: bool,
 }
 

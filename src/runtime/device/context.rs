@@ -208,7 +208,6 @@ impl Context {
         backends: &[Backend],
     ) -> Result<Self, RuntimeError> {
         let get_instance_proc_addr = raw.get_instance_proc_addr;
-        // SAFETY: the caller's contract.
         unsafe {
             let commands = ash::StaticFn { get_instance_proc_addr };
             let entry = ash::Entry::from_static_fn(commands.clone());
@@ -288,7 +287,6 @@ impl Context {
         bytes: &[u8],
     ) {
         let commands = self.heap_commands();
-        // SAFETY: the caller's contract.
         unsafe { record_parameters(transport, self.device(), commands, cmd, layout, bytes) };
     }
 
@@ -378,7 +376,6 @@ impl Context {
     /// `buffer` is a live buffer of the device with the usage `SHADER_DEVICE_ADDRESS`, bound to
     /// memory that was allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub unsafe fn buffer_address(&self, buffer: vk::Buffer) -> Result<u64, RuntimeError> {
-        // SAFETY: the caller's contract.
         let address = self.shared.addresses.as_ref().map_or(0, |f| unsafe { f.get(buffer) });
         match address {
             0 => Err(RuntimeError::NoAddress { what: format!("buffer {buffer:?}") }),
@@ -403,8 +400,8 @@ impl Context {
         self.shared.max_workgroups_per_axis
     }
 
-    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`MAX_SHARED_WORKGROUPS`], or less in tests. A
-    /// larger draw has its own dispatch, and pipelines for its topology.
+    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`MAX_SHARED_WORKGROUPS`], or
+    /// less in tests. A larger draw has its own dispatch, and pipelines for its topology.
     pub(crate) fn max_shared_workgroups(&self) -> u32 {
         self.shared.max_shared_workgroups
     }
@@ -432,9 +429,9 @@ impl Context {
         self.shared.optimizes_shaders
     }
 
-    /// Sets whether shaders are optimized in all pipelines and [`Kernels`](crate::runtime::Kernels) that are created afterwards.
-    /// Optimized shaders capture the same data. Without optimization drivers take longer to compile shaders, and some
-    /// drivers generate slower code. Disable it to rule out a fault of the optimizer.
+    /// Sets whether shaders are optimized in all pipelines and [`Kernels`](crate::runtime::Kernels) that are created
+    /// afterwards. Optimized shaders capture the same data. Without optimization drivers take longer to compile
+    /// shaders, and some drivers generate slower code. Disable it to rule out a fault of the optimizer.
     pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
         Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
     }
@@ -600,7 +597,6 @@ impl Context {
         consumer: ConsumerScope,
     ) {
         let consumer = (consumer.stages, consumer.access);
-        // SAFETY: the caller's contract.
         unsafe {
             self.barrier(cmd, Barrier::CaptureToConsumer, Self::write_scope(backend), consumer)
         };
@@ -614,7 +610,6 @@ impl Context {
     /// render pass instance.
     pub(crate) unsafe fn kernel_barrier(&self, cmd: vk::CommandBuffer, which: Barrier) -> u32 {
         let (from, to) = which.scopes();
-        // SAFETY: the caller's contract.
         unsafe { self.barrier(cmd, which, from, to) }
     }
 
@@ -635,7 +630,6 @@ impl Context {
         if self.omits(which) {
             return 0;
         }
-        // SAFETY: the caller's contract.
         unsafe { self.memory_barrier(cmd, from, to) };
         1
     }
@@ -647,7 +641,6 @@ impl Context {
     /// render pass instance.
     pub(crate) unsafe fn memory_barrier(&self, cmd: vk::CommandBuffer, from: Scope, to: Scope) {
         let barrier = vk::MemoryBarrier::default().src_access_mask(from.1).dst_access_mask(to.1);
-        // SAFETY: the caller's contract.
         unsafe {
             self.shared.device.cmd_pipeline_barrier(
                 cmd,

@@ -40,7 +40,6 @@ impl Context {
         let functions = self.debug_utils().cloned();
         if let Some(functions) = &functions {
             let info = vk::DebugUtilsLabelEXT::default().label_name(name);
-            // SAFETY: the caller's contract.
             unsafe { functions.cmd_begin_debug_utils_label(cmd, &info) };
         }
         Label { functions, cmd }

@@ -1,10 +1,11 @@
 //! Captures in command buffers that use descriptor heaps (`VK_EXT_descriptor_heap`).
 //!
 //! [The specification](https://docs.vulkan.org/spec/latest/chapters/descriptorheaps.html#descriptorheaps-using) has two
-//! groups of commands, each of which invalidates all state that the other group has set: those that bind descriptor sets
-//! and descriptor buffers or push constants, and those that bind heaps or push data. A shader is in a pipeline for one of
-//! them. So where an application uses heaps, the compute shaders of this crate are in pipelines for heaps, too, and
-//! [their parameters](ParameterTransport) are in push data, at the offset where they are in push constants otherwise.
+//! groups of commands, each of which invalidates all state that the other group has set: those that bind descriptor
+//! sets and descriptor buffers or push constants, and those that bind heaps or push data. A shader is in a pipeline for
+//! one of them. So where an application uses heaps, the compute shaders of this crate are in pipelines for heaps, too,
+//! and [their parameters](ParameterTransport) are in push data, at the offset where they are in push constants
+//! otherwise.
 //!
 //! The parameters overwrite push data of the application. A captured shader does not read that data in its place: its
 //! push constants are in memory anyway, and [`HeapInterface`] moves the rest behind the parameters.
@@ -18,8 +19,8 @@ use ash::vk;
 
 use vkxfb_rewriter::sysval::SYSVALS_SIZE;
 
-/// How compute shaders of this crate get their parameters: [`Sysvals`](vkxfb_rewriter::sysval::Sysvals) for captures, an address
-/// for kernels. In both cases the shader reads them in the storage class `PushConstant`.
+/// How compute shaders of this crate get their parameters: [`Sysvals`](vkxfb_rewriter::sysval::Sysvals) for captures,
+/// an address for kernels. In both cases the shader reads them in the storage class `PushConstant`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParameterTransport {
     /// As push constants, with a pipeline layout.
@@ -100,7 +101,8 @@ pub trait HeapCommands: fmt::Debug + Send + Sync {
     /// Records `vkCmdPushDataEXT`.
     ///
     /// # Safety
-    /// The command buffer is being recorded. Offset and size are multiples of 4, and the end is within `maxPushDataSize`.
+    /// The command buffer is being recorded. Offset and size are multiples of 4, and the end is within
+    /// `maxPushDataSize`.
     unsafe fn push_data(&self, cmd: vk::CommandBuffer, offset: u32, data: &[u8]);
 
     /// Records `vkCmdBindResourceHeapEXT` and `vkCmdBindSamplerHeapEXT` for those heaps that are not `None`.
@@ -113,8 +115,8 @@ pub trait HeapCommands: fmt::Debug + Send + Sync {
 /// Records the parameters of a compute shader.
 ///
 /// # Safety
-/// The command buffer is being recorded. With [`ParameterTransport::PushConstants`] `layout` has a range for the compute
-/// stage with these bytes. Otherwise `commands` are those of the device, and `maxPushDataSize` is not exceeded.
+/// The command buffer is being recorded. With [`ParameterTransport::PushConstants`] `layout` has a range for the
+/// compute stage with these bytes. Otherwise `commands` are those of the device, and `maxPushDataSize` is not exceeded.
 pub(crate) unsafe fn record_parameters(
     transport: ParameterTransport,
     device: &ash::Device,
@@ -123,7 +125,6 @@ pub(crate) unsafe fn record_parameters(
     layout: vk::PipelineLayout,
     bytes: &[u8],
 ) {
-    // SAFETY: the caller's contract.
     unsafe {
         match transport {
             ParameterTransport::PushConstants => {
@@ -246,8 +247,8 @@ impl HeapInterface {
         address.next_multiple_of(Self::COPY_ALIGNMENT)
     }
 
-    /// Writes all copies of the application's push data `data`, which has [`copied`](Self::copied) bytes, to memory that
-    /// begins at `address`.
+    /// Writes all copies of the application's push data `data`, which has [`copied`](Self::copied) bytes, to memory
+    /// that begins at `address`.
     pub(crate) fn write_copies(&self, data: &[u8], address: u64, target: &mut [u8]) {
         let first = Self::first_copy(address) - address;
         let targets = target.get_mut(first as usize..).unwrap_or_default();

@@ -568,8 +568,8 @@ pub enum RuntimeError {
          (counter - counterOffset) / vertexStride"
     )]
     NoIndirectDraws,
-    /// Draw commands that are [added later](crate::runtime::Kernels::write_draw_commands_later) were requested under the
-    /// descriptor plan.
+    /// Draw commands that are [added later](crate::runtime::Kernels::write_draw_commands_later) were requested under
+    /// the descriptor plan.
     #[error(
         "captures use descriptors: draws cannot be added later, because all buffers must be known when the kernel is \
          recorded"
@@ -631,7 +631,8 @@ pub enum RuntimeError {
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The allocator returned memory without a property that its [`MemoryLocation`](crate::runtime::MemoryLocation) requires.
+    /// The allocator returned memory without a property that its [`MemoryLocation`](crate::runtime::MemoryLocation)
+    /// requires.
     #[error("the allocator gave '{name}' memory that is not {property}")]
     WrongMemory {
         /// The name of the memory.

@@ -27,6 +27,7 @@ pub enum AddressSource {
     Extension,
 }
 
+///
 /// [`VkPhysicalDeviceTransformFeedbackPropertiesEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPhysicalDeviceTransformFeedbackPropertiesEXT.html)
 /// of a device that has the feature `transformFeedback`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -85,8 +86,8 @@ pub struct VertexDivisorSupport {
 
 /// Features and properties of
 /// [`VK_KHR_portability_subset`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_portability_subset.html)
-/// that graphics pipelines of captures depend on. A device with this extension, such as one of MoltenVK, may lack
-/// them, although every other device has them. The compute backend needs none of them.
+/// that graphics pipelines of captures depend on. A device with this extension, such as one of MoltenVK, may lack them,
+/// although every other device has them. The compute backend needs none of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PortabilitySupport {
@@ -102,8 +103,8 @@ pub struct PortabilitySupport {
     pub min_binding_stride_alignment: u32,
 }
 
-/// Owns what the result of [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) points to: the extension
-/// names, and the feature structures that the application's own chain does not contain.
+/// Owns what the result of [`RequiredFeatures::add_to`](crate::runtime::RequiredFeatures::add_to) points to: the
+/// extension names, and the feature structures that the application's own chain does not contain.
 #[derive(Default)]
 pub struct CreateInfoAdditions {
     names: Vec<*const c_char>,
@@ -150,15 +151,12 @@ impl CreateInfoAdditions {
     ) -> vk::DeviceCreateInfo<'a> {
         self.names = extensions.iter().map(|name| name.as_ptr()).collect();
         let mut info = info.enabled_extension_names(&self.names);
-        // SAFETY: the caller's contract.
         let chained_core = unsafe { chain::find_core_features(info.p_next) };
-        // SAFETY: the caller's contract.
         let is_missing = |feature: &&ChainedFeature| !unsafe { feature.enable(info.p_next) };
         let missing: Vec<ChainedFeature> = features.iter().filter(is_missing).copied().collect();
 
         let structures = &mut *self.structures;
         match chained_core {
-            // SAFETY: the caller's contract.
             Some(chained) => unsafe { *chained = *core },
             None => {
                 structures.core = *core;

@@ -62,7 +62,8 @@ pub struct RequiredFeatures {
     /// `vertexAttributeInstanceRateZeroDivisor`, which the native and vertex backends need for the instance divisor 0.
     /// It has no effect without [`vertex_divisor`](Self::vertex_divisor). The compute backend does not need it.
     pub vertex_zero_divisor: bool,
-    /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need it.
+    /// `triangleFans`, which the native and vertex backends need for triangle fans. The compute backend does not need
+    /// it.
     ///
     /// A device without `VK_KHR_portability_subset` always has this feature and the features of the next three fields,
     /// so for such a device the four fields enable nothing.
@@ -180,7 +181,8 @@ impl RequiredFeatures {
         self.address_source
     }
 
-    /// Whether the device has `vulkanMemoryModelDeviceScope`, which a device with `vulkanMemoryModel` needs for captures.
+    /// Whether the device has `vulkanMemoryModelDeviceScope`, which a device with `vulkanMemoryModel` needs for
+    /// captures.
     pub const fn has_memory_model_device_scope(&self) -> bool {
         self.memory_model_device_scope
     }
@@ -344,7 +346,6 @@ impl RequiredFeatures {
         additions: &'a mut CreateInfoAdditions,
     ) -> vk::DeviceCreateInfo<'a> {
         let mut all: Vec<&CStr> = self.extensions();
-        // SAFETY: the caller's contract.
         let core = unsafe {
             all.extend(extensions::extension_names(&info));
             self.core_features(&extensions::core_features(&info))
@@ -360,7 +361,6 @@ impl RequiredFeatures {
             chained.push(ChainedFeature::VulkanMemoryModelDeviceScope);
         }
         tracing::debug!(extensions = ?all, ?chained, "device creation");
-        // SAFETY: the caller's contract.
         unsafe { additions.add_to(info, &all, &core, &chained) }
     }
 
@@ -385,7 +385,6 @@ impl RequiredFeatures {
         f: impl FnOnce(&vk::DeviceCreateInfo<'_>) -> R,
     ) -> R {
         let mut additions = CreateInfoAdditions::default();
-        // SAFETY: the caller's contract.
         f(&unsafe { self.add_to(info, &mut additions) })
     }
 }

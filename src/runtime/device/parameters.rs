@@ -44,8 +44,8 @@ pub struct CaptureBuffer {
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
-    /// The size in bytes, at most [`MAX_BUFFER_SIZE`](vkxfb_rewriter::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is an error,
-    /// because the runtime cannot query the size of a buffer.
+    /// The size in bytes, at most [`MAX_BUFFER_SIZE`](vkxfb_rewriter::counts::MAX_BUFFER_SIZE). `VK_WHOLE_SIZE` is an
+    /// error, because the runtime cannot query the size of a buffer.
     pub size: u64,
 }
 
@@ -86,9 +86,9 @@ impl CounterBuffer {
 pub struct VertexBuffer {
     /// The number of the binding.
     pub binding: u32,
-    /// A buffer with the usage [`Context::vertex_buffer_usage`](crate::runtime::Context::vertex_buffer_usage), or null. If it is
-    /// null, every attribute is out of range. For a null buffer the native and vertex backends need the feature
-    /// `nullDescriptor`.
+    /// A buffer with the usage [`Context::vertex_buffer_usage`](crate::runtime::Context::vertex_buffer_usage), or null.
+    /// If it is null, every attribute is out of range. For a null buffer the native and vertex backends need the
+    /// feature `nullDescriptor`.
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer. The sum of this offset and the offset of
     /// an attribute must be a multiple of the attribute's
@@ -97,8 +97,8 @@ pub struct VertexBuffer {
     /// The size in bytes. `VK_WHOLE_SIZE` is an error.
     ///
     /// On the compute backend shaders read whole dwords, so the buffer must contain the range rounded up to the next
-    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](crate::runtime::RuntimeError::PartialDword)). An attribute that
-    /// exceeds the range is out of range, and its components are zero, as under
+    /// multiple of 4 bytes ([`RuntimeError::PartialDword`](crate::runtime::RuntimeError::PartialDword)). An attribute
+    /// that exceeds the range is out of range, and its components are zero, as under
     /// [`robustBufferAccess2`](https://docs.vulkan.org/spec/latest/chapters/features.html#features-robustBufferAccess2).
     ///
     /// On the other backends the rules of the device apply.
@@ -169,16 +169,16 @@ const _: () = {
 /// [`vkCmdBindIndexBuffer2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindIndexBuffer2.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexBuffer {
-    /// A buffer with the usage [`Context::index_buffer_usage`](crate::runtime::Context::index_buffer_usage). The compute backend
-    /// also accepts null: every index is then 0.
+    /// A buffer with the usage [`Context::index_buffer_usage`](crate::runtime::Context::index_buffer_usage). The
+    /// compute backend also accepts null: every index is then 0.
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of the size of an index.
     pub offset: u64,
     /// The size in bytes. `VK_WHOLE_SIZE` is an error.
     ///
     /// On the compute backend indices beyond the range are 0. Without
-    /// [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads) its shaders read whole dwords, so the buffer must contain
-    /// the range rounded up to the next multiple of 4 bytes
+    /// [`byte_loads`](crate::runtime::RequiredFeatures::byte_loads) its shaders read whole dwords, so the buffer must
+    /// contain the range rounded up to the next multiple of 4 bytes
     /// ([`RuntimeError::PartialDword`](crate::runtime::RuntimeError::PartialDword)).
     ///
     /// On the native backend the rules of the device apply, and the range extends to the end of the buffer.

@@ -22,7 +22,6 @@ const DWORD: u64 = 4;
 /// # Safety
 /// The buffer is a live buffer of the device.
 pub(crate) unsafe fn memory_of(ctx: &Context, buffer: vk::Buffer) -> u64 {
-    // SAFETY: the caller's contract.
     unsafe { ctx.device().get_buffer_memory_requirements(buffer) }.size
 }
 
@@ -56,14 +55,12 @@ pub(crate) unsafe fn address(
     let past_the_end = || RuntimeError::PastTheEnd { what: what.to_string(), offset, size };
     let whole = size_of_whole_dwords(offset, size).ok_or_else(past_the_end)?;
     if whole > size {
-        // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(ctx, buffer) };
         if offset + whole > memory {
             let (what, end) = (what.to_string(), offset + size);
             return Err(RuntimeError::PartialDword { what, end, memory });
         }
     }
-    // SAFETY: the caller's contract.
     unsafe { exact_address(ctx, table, purpose, what, (buffer, offset, whole)) }
 }
 
@@ -89,7 +86,6 @@ pub(crate) unsafe fn exact_address(
     if let Some(limits) = ctx.table() {
         return table.address(limits, purpose, what, range);
     }
-    // SAFETY: the caller's contract.
     let start = unsafe { ctx.buffer_address(buffer) }?;
     multiple_of(DWORD, || format!("the device address of {what}"), start)?;
     start.checked_add(offset).ok_or_else(past_the_end)

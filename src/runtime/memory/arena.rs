@@ -8,9 +8,9 @@
 //! to it only in fused captures: the workgroups of a fused capture count there how many of them have arrived, and the
 //! last workgroup resets that number. Only the device writes and reads *scratch* memory, each time that the command
 //! buffer is executed. Under the descriptor plan the arena also has descriptor sets. Each part is a list of blocks,
-//! which are buffers. A [recording](crate::runtime::Capture::play) reserves all the memory that it needs before it records the
-//! first command, from one block of each part. If no block has enough room, a [growing](Arena::growing) arena allocates
-//! a new one.
+//! which are buffers. A [recording](crate::runtime::Capture::play) reserves all the memory that it needs before it
+//! records the first command, from one block of each part. If no block has enough room, a [growing](Arena::growing)
+//! arena allocates a new one.
 
 mod part;
 mod ring;
@@ -29,8 +29,8 @@ use crate::runtime::memory::descriptors::windows::Window;
 use crate::runtime::memory::destroy::DestroyObject;
 use vkxfb_rewriter::setters;
 
+pub(crate) use self::part::{ArenaPart, Suballocation, aligned};
 use self::part::{Level, PartKind};
-pub(crate) use self::part::{Part, Suballocation, aligned};
 pub use self::ring::ArenaRing;
 
 /// The number of descriptor sets that a growing arena allocates when all its sets are taken.
@@ -45,20 +45,20 @@ const SETS_GROWTH: u32 = 16;
 /// draws of a capture, the capture takes this number of bytes once more. [`for_draws`](Self::for_draws) includes what
 /// counters, indirect arguments, conditional rendering and queries take per capture and per draw, but not the scratch
 /// memory of primitive restart, which depends on the number of indices: [`with_restarts`](Self::with_restarts) adds it.
-/// The end of a query counts as a draw, a [`flush`](crate::runtime::Recorder::flush) counts as a capture, and each draw of a
-/// multi-draw counts as one draw.
+/// The end of a query counts as a draw, a [`flush`](crate::runtime::Recorder::flush) counts as a capture, and each draw
+/// of a multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
 /// `draw_count` draws. But the number of draws for which a capture takes scratch memory is at most the number of
 /// records that fit into the smallest capture buffer, plus one per dispatch.
 ///
 /// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
-/// ([`Pipeline::stream_count`](crate::runtime::Pipeline::stream_count)), and each of its draws counts once for each stream, too. A stream that only a query
-/// uses is also counted as a capture.
+/// ([`Pipeline::stream_count`](crate::runtime::Pipeline::stream_count)), and each of its draws counts once for each
+/// stream, too. A stream that only a query uses is also counted as a capture.
 ///
 /// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels. Each
-/// [`flush`](crate::runtime::Recorder::flush) takes the same number of sets again, unless the draws after it access the same
-/// buffers as the draws before it.
+/// [`flush`](crate::runtime::Recorder::flush) takes the same number of sets again, unless the draws after it access the
+/// same buffers as the draws before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
@@ -88,8 +88,8 @@ impl ArenaDesc {
 /// sets for these buffers.
 #[derive(Debug)]
 pub struct Arena {
-    upload: Part,
-    scratch: Part,
+    upload: ArenaPart,
+    scratch: ArenaPart,
     /// Pools of descriptor sets. The list is empty if the device uses addresses.
     sets: Vec<Sets>,
     /// Scratch memory that the captures in one command buffer use one after the other. `None` if no recording has taken
@@ -141,10 +141,8 @@ impl Arena {
         allocator: &mut dyn MemoryAllocator,
         desc: &ArenaDesc,
     ) -> Result<Self, RuntimeError> {
-        // SAFETY: the caller's contract.
-        let upload = unsafe { Part::new(ctx, allocator, PartKind::Upload, desc.upload) }?;
-        // SAFETY: the caller's contract.
-        let scratch = unsafe { Part::new(ctx, allocator, PartKind::Scratch, desc.scratch) };
+        let upload = unsafe { ArenaPart::new(ctx, allocator, PartKind::Upload, desc.upload) }?;
+        let scratch = unsafe { ArenaPart::new(ctx, allocator, PartKind::Scratch, desc.scratch) };
         let scratch = match scratch {
             Ok(scratch) => scratch,
             Err(error) => {
@@ -155,7 +153,6 @@ impl Arena {
         };
         let context = ctx.id();
         let mut this = Self { upload, scratch, sets: Vec::new(), reused: None, context };
-        // SAFETY: the caller's contract.
         match unsafe { this.add_sets(ctx, desc.descriptor_sets) } {
             Ok(()) => Ok(this),
             Err(error) => {
@@ -208,7 +205,6 @@ impl Arena {
     unsafe fn add_sets(&mut self, ctx: &Context, count: u32) -> Result<(), RuntimeError> {
         if let Some(limits) = ctx.table() {
             self.sets.try_room(1)?;
-            // SAFETY: the caller's contract.
             self.sets.push(unsafe { Sets::new(ctx, limits, count) }?);
         }
         Ok(())
@@ -217,8 +213,8 @@ impl Arena {
     /// Returns all memory and descriptor sets to the arena.
     ///
     /// # Safety
-    /// Every command buffer that was recorded with the arena has been reset or freed. A [`Capture`](crate::runtime::Capture)
-    /// whose draws were flushed with the arena is not played any more.
+    /// Every command buffer that was recorded with the arena has been reset or freed. A
+    /// [`Capture`](crate::runtime::Capture) whose draws were flushed with the arena is not played any more.
     pub unsafe fn reset(&mut self) {
         self.upload.was_reset = true;
         self.scratch.was_reset = true;
@@ -251,7 +247,6 @@ impl Arena {
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Arena {
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.upload.destroy(ctx, allocator);
             self.scratch.destroy(ctx, allocator);
@@ -326,11 +321,11 @@ impl ArenaAccess<'_> {
         }
     }
 
-    pub(crate) fn upload(&mut self) -> &mut Part {
+    pub(crate) fn upload(&mut self) -> &mut ArenaPart {
         &mut self.arena.upload
     }
 
-    pub(crate) fn scratch(&mut self) -> &mut Part {
+    pub(crate) fn scratch(&mut self) -> &mut ArenaPart {
         &mut self.arena.scratch
     }
 
@@ -389,7 +384,6 @@ impl ArenaAccess<'_> {
         let Self { arena, allocator } = self;
         let mut set = arena.sets.iter_mut().find_map(Sets::take);
         if set.is_none() && allocator.is_some() {
-            // SAFETY: the caller's contract.
             unsafe { arena.add_sets(ctx, SETS_GROWTH) }?;
             set = arena.sets.last_mut().and_then(Sets::take);
         }

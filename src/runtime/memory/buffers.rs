@@ -147,9 +147,9 @@ pub unsafe trait MemoryAllocator {
 
 /// If buffers need device addresses, the allocator must have been created with `buffer_device_address: true`, because
 /// it allocates all of its memory with the same flags.
+#[cfg(feature = "gpu-allocator")]
 // SAFETY: while an allocation lives, this allocator gives its memory to no other allocation. It keeps host-visible
 // memory mapped, and reports the properties of the memory type that it took.
-#[cfg(feature = "gpu-allocator")]
 unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     unsafe fn allocate(
         &mut self,
@@ -251,7 +251,6 @@ impl Buffer {
             .size(desc.size.max(1))
             .usage(desc.usage)
             .sharing_mode(vk::SharingMode::EXCLUSIVE);
-        // SAFETY: the caller's contract.
         let raw = unsafe { device.create_buffer(&info, None) }
             .map_err(RuntimeError::vulkan("vkCreateBuffer"))?;
         // SAFETY: `raw` was just created and is not used elsewhere.
@@ -293,7 +292,6 @@ impl Buffer {
             location: desc.location,
             device_address,
         };
-        // SAFETY: the caller's contract.
         let allocation = unsafe { allocator.allocate(&request) }.map_err(|source| {
             let (name, size) = (desc.name.to_owned(), requirements.size);
             RuntimeError::Allocation { name, size, source }
@@ -373,7 +371,6 @@ impl Buffer {
     /// The device does not write the bytes while the slice lives. If the memory is not coherent,
     /// [`invalidate`](Self::invalidate) was called after the device wrote the bytes.
     pub unsafe fn mapped(&self) -> &[u8] {
-        // SAFETY: the caller's contract.
         unsafe { self.mapped_part(0, self.size) }
     }
 
@@ -395,7 +392,6 @@ impl Buffer {
     /// # Safety
     /// The device does not access the bytes while the slice lives.
     pub unsafe fn mapped_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the caller's contract.
         unsafe { self.mapped_part_mut(0, self.size) }
     }
 
@@ -487,7 +483,6 @@ impl Buffer {
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for Buffer {
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
-        // SAFETY: the caller's contract.
         unsafe {
             ctx.device().destroy_buffer(self.raw, None);
             allocator.free(self.allocation);

@@ -6,8 +6,8 @@ use crate::runtime::device::context::Context;
 ///
 /// `A` is the type of the allocator from which [`Buffer`](crate::runtime::Buffer), [`Arena`](crate::runtime::Arena),
 /// [`ArenaRing`](crate::runtime::ArenaRing) and [`QueryPool`](crate::runtime::QueryPool) have their memory.
-/// [`Pipeline`](crate::runtime::Pipeline), [`Kernels`](crate::runtime::Kernels) and [`Variants`](crate::runtime::Variants) take no memory from an
-/// allocator, so for these `A` may be any type.
+/// [`Pipeline`](crate::runtime::Pipeline), [`Kernels`](crate::runtime::Kernels) and
+/// [`Variants`](crate::runtime::Variants) take no memory from an allocator, so for these `A` may be any type.
 ///
 /// The trait cannot be implemented outside of this crate.
 pub trait Destroy<A: ?Sized>: DestroyObject<A> {}
@@ -52,7 +52,6 @@ impl Context {
     ///   arenas, is no longer recorded to or played.
     /// * Only one clone of an object is destroyed. After that the other clones are only dropped.
     pub unsafe fn destroy<A: ?Sized>(&self, objects: impl Destroy<A>, allocator: &mut A) {
-        // SAFETY: the caller's contract.
         unsafe { objects.destroy(self, allocator) };
     }
 }
@@ -61,7 +60,6 @@ macro_rules! destroy_each {
     ($([$($generic:tt)*] $collection:ty,)*) => {$(
         impl<A: ?Sized, T: DestroyObject<A>, $($generic)*> DestroyObject<A> for $collection {
             unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
-                // SAFETY: the caller's contract.
                 self.into_iter().for_each(|object| unsafe { object.destroy(ctx, allocator) });
             }
         }
@@ -82,7 +80,6 @@ macro_rules! destroy_tuples {
             #[allow(non_snake_case, reason = "variables are named as their types")]
             unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
                 let ($first, $($rest,)*) = self;
-                // SAFETY: the caller's contract.
                 unsafe {
                     $first.destroy(ctx, allocator);
                     $($rest.destroy(ctx, allocator);)*

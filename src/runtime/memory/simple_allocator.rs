@@ -12,8 +12,8 @@ use crate::runtime::memory::buffers::{
 
 /// A [`MemoryAllocator`] that allocates a `VkDeviceMemory` for each buffer.
 ///
-/// An [`Arena`](crate::runtime::Arena) takes two allocations, for upload and for scratch memory, and another one each time that
-/// one of the two grows. A device has at most `maxMemoryAllocationCount` allocations in all, often 4096.
+/// An [`Arena`](crate::runtime::Arena) takes two allocations, for upload and for scratch memory, and another one each
+/// time that one of the two grows. A device has at most `maxMemoryAllocationCount` allocations in all, often 4096.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -50,7 +50,6 @@ impl SimpleAllocator {
         physical_device: vk::PhysicalDevice,
         context: &Context,
     ) -> Self {
-        // SAFETY: the caller's contract.
         let memory = unsafe { instance.get_physical_device_memory_properties(physical_device) };
         Self { context: context.clone(), memory }
     }
@@ -116,7 +115,6 @@ unsafe impl MemoryAllocator for SimpleAllocator {
             info = info.push_next(&mut flags);
         }
         let device = self.context.device();
-        // SAFETY: the caller's contract.
         let memory = unsafe { device.allocate_memory(&info, None) }?;
         let mapped = match location {
             MemoryLocation::Device => Ok(None),

@@ -16,12 +16,13 @@
 //! every range in a set as accessed.
 //!
 //! Windows are assigned when the draws are recorded ([`WindowTable::assign`]), because all ranges are known only then.
-//! Until then addresses are provisional: in place of the number of a window they contain the number of a range. Each flush
-//! assigns windows anew. If the contents of a set differ from those of the last set, it takes a new set, because a set
-//! must not be updated after it was bound.
+//! Until then addresses are provisional: in place of the number of a window they contain the number of a range. Each
+//! flush assigns windows anew. If the contents of a set differ from those of the last set, it takes a new set, because
+//! a set must not be updated after it was bound.
 //!
 //! As long as there are enough descriptors, each range has its own window. If there are too few, a window also covers
-//! the bytes between several ranges; then barriers are recorded before and after the draws ([`WindowTable::is_scarce`]).
+//! the bytes between several ranges; then barriers are recorded before and after the draws
+//! ([`WindowTable::is_scarce`]).
 //!
 //! A *span* is a range of one buffer that one window can cover. Each range belongs to a span, and ranges that do not
 //! fit into one window together belong to different spans. The ranges that are bound in a recording have at most as
@@ -291,7 +292,6 @@ impl LastSets {
         {
             return Ok(*set);
         }
-        // SAFETY: the caller's contract.
         let set = unsafe { arena.take_set(ctx) }?;
         let info = |window: &Window| vk::DescriptorBufferInfo {
             buffer: window.buffer,

@@ -59,14 +59,13 @@ impl Kernels {
         let max = ctx.capabilities().limits.workgroup_invocations();
         let what = || "the workgroup of the kernels".to_owned();
         check_limit(what, kernel::MIN_WORKGROUP_SIZE, "maxComputeWorkGroupInvocations", max)?;
-        // SAFETY: the caller's contract.
         let pipelines = unsafe { Pipelines::new(ctx) }?;
         Ok(Self { pipelines: Some(Arc::new(pipelines)) })
     }
 
     /// Creates the pipelines that do not exist yet, so that no recording waits for a compiler. Any thread may call this
-    /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache. On
-    /// processors that is so for captures of thousands of draws, or hundreds with primitive restart, whose counts or
+    /// function while other threads record. Recordings create missing pipelines themselves, without a pipeline cache.
+    /// On processors that is so for captures of thousands of draws, or hundreds with primitive restart, whose counts or
     /// positions the GPU computes: their kernels take seconds to compile, and other captures do not need them.
     ///
     /// # Errors
@@ -85,7 +84,6 @@ impl Kernels {
             .into_iter()
             .filter(|kernel| kernel.is_serial().is_none_or(|serial| serial == is_serial))
             .collect();
-        // SAFETY: the caller's contract.
         unsafe { self.prepare_each(ctx, &used, cache) }
     }
 
@@ -104,7 +102,6 @@ impl Kernels {
     ) -> Result<(), RuntimeError> {
         let Some(pipelines) = &self.pipelines else { return Ok(()) };
         for kernel in kernels {
-            // SAFETY: the caller's contract.
             unsafe { pipelines.get(ctx, ctx.parameter_transport(), *kernel, cache) }?;
         }
         Ok(())
@@ -146,7 +143,6 @@ impl Pipelines {
             offset: 0,
             size: KERNEL_CONSTANTS_SIZE,
         }];
-        // SAFETY: the caller's contract.
         let layout = unsafe { PipelineLayout::new(ctx, &[], ctx.table(), &ranges) }?;
         ctx.name(layout.raw, "vkxfb kernels");
         Ok(Self { layout, pipelines: Default::default() })
@@ -196,8 +192,8 @@ impl Pipelines {
     ///
     /// # Safety
     /// `cmd` is in the recording state, outside of a render pass instance. Under the descriptor plan `set` contains the
-    /// buffers that the kernel accesses, and parameters are push constants. The parameters and the set stay valid while the
-    /// command buffer is executed. If parameters are push data, the context has the commands for it.
+    /// buffers that the kernel accesses, and parameters are push constants. The parameters and the set stay valid while
+    /// the command buffer is executed. If parameters are push data, the context has the commands for it.
     pub(crate) unsafe fn dispatch(
         &self,
         ctx: &Context,
@@ -207,10 +203,8 @@ impl Pipelines {
         dispatch: &Dispatch,
     ) -> Result<(), RuntimeError> {
         let &Dispatch { kernel, parameters, workgroups: [x, y] } = dispatch;
-        // SAFETY: the caller's contract.
         let pipeline = unsafe { self.get(ctx, transport, kernel, vk::PipelineCache::null()) }?;
         let (device, layout) = (ctx.device(), self.layout.raw);
-        // SAFETY: the caller's contract.
         unsafe {
             let point = vk::PipelineBindPoint::COMPUTE;
             device.cmd_bind_pipeline(cmd, point, pipeline);

@@ -10,7 +10,8 @@
 //! ([`Pipeline::from_raw`]).
 //!
 //! The pipeline layout has the set layouts of the application. Under the descriptor plan
-//! ([`ResourcePlan`](vkxfb_rewriter::lower::ResourcePlan)) the layout of a compute pipeline has one more set layout behind them.
+//! ([`ResourcePlan`](vkxfb_rewriter::lower::ResourcePlan)) the layout of a compute pipeline has one more set layout
+//! behind them.
 
 mod check;
 mod compute;
@@ -86,13 +87,15 @@ pub struct PipelineDesc<'a> {
     /// same formats and input rates for the attributes that the shader reads; bindings, offsets and strides may differ.
     /// On the native and vertex backends the state is required.
     ///
-    /// Strides must be multiples of the [`alignment`](vkxfb_rewriter::vertex_input::VertexFormat::alignment) of each attribute.
+    /// Strides must be multiples of the [`alignment`](vkxfb_rewriter::vertex_input::VertexFormat::alignment) of each
+    /// attribute.
     pub vertex_input: Option<&'a VertexInput>,
     /// The application's descriptor set layouts, at least up to the last set that the shader uses
     /// ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible to the stages that run: the
     /// compute stage, or the vertex stage, and on the native backend also the captured stage and those before it.
-    /// [`SetLayoutInfo`](crate::runtime::pipelines::vulkan::SetLayoutInfo) makes set layouts visible to the compute stage, and
-    /// [`PipelineLayoutDesc::check`](crate::runtime::pipelines::vulkan::PipelineLayoutDesc::check) reports mismatches.
+    /// [`SetLayoutInfo`](crate::runtime::pipelines::vulkan::SetLayoutInfo) makes set layouts visible to the compute
+    /// stage, and [`PipelineLayoutDesc::check`](crate::runtime::pipelines::vulkan::PipelineLayoutDesc::check) reports
+    /// mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
     /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If false, specialisation
     /// constants restrict the shader to `topology`. If true, there are Vulkan pipelines for each topology, and
@@ -172,8 +175,8 @@ impl<'a> PipelineDesc<'a> {
 
     /// The range of push constants that the shader reads. In the pipeline layout of an application's own pipeline
     /// ([`Pipeline::from_raw`]), this range must be visible only to the stages that it names, and ranges of other
-    /// stages must not overlap it. [`push_constant_ranges`](crate::runtime::pipelines::vulkan::push_constant_ranges) computes the ranges of
-    /// such a layout.
+    /// stages must not overlap it. [`push_constant_ranges`](crate::runtime::pipelines::vulkan::push_constant_ranges)
+    /// computes the ranges of such a layout.
     ///
     /// On the native backend the range may be empty. It must then be left out of the layout, because Vulkan does not
     /// allow empty ranges.
@@ -203,7 +206,7 @@ impl<'a> PipelineDesc<'a> {
 /// milliseconds that the driver's compiler needs.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    shared: Arc<Shared>,
+    shared: Arc<SharedPipeline>,
 }
 
 #[derive(Debug)]
@@ -221,7 +224,7 @@ enum Raw {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedPipeline {
     objects: Objects,
     backend: Backend,
     layout: Layout,
@@ -269,16 +272,16 @@ impl Pipeline {
     /// After these checks: the error of a failed command.
     ///
     /// # Safety
-    /// The device of `ctx` is live, and the handles of `desc` belong to it. [`lower`](vkxfb_rewriter::lower) made the shader
-    /// from a valid module, and `desc` matches the interface of the shader. On the native and vertex backends the
-    /// device supports the vertex formats (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`). If lists are drawn with primitive
-    /// restart, `primitiveTopologyListRestart` is enabled, and for patch lists `primitiveTopologyPatchListRestart`.
+    /// The device of `ctx` is live, and the handles of `desc` belong to it. [`lower`](vkxfb_rewriter::lower) made the
+    /// shader from a valid module, and `desc` matches the interface of the shader. On the native and vertex backends
+    /// the device supports the vertex formats (`VK_FORMAT_FEATURE_VERTEX_BUFFER_BIT`). If lists are drawn with
+    /// primitive restart, `primitiveTopologyListRestart` is enabled, and for patch lists
+    /// `primitiveTopologyPatchListRestart`.
     #[tracing::instrument(name = "pipeline", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
         let attributes = check::check(ctx, desc)?;
         let entry = entry_name(&shader.entry_point)?;
-        // SAFETY: the caller's contract.
         let layout = unsafe { create_layout(ctx, desc) }?;
         let backend = shader.backend();
         ctx.name(layout.raw, &format!("vkxfb {}", backend.name()));
@@ -296,7 +299,6 @@ impl Pipeline {
             unsafe { layout.destroy(ctx) };
         })?;
         let pipeline = Self::of(ctx, desc, Objects { raw, layout }, attributes);
-        // SAFETY: the caller's contract.
         if let Err(error) = unsafe { pipeline.prepare(ctx, desc.prepared, desc.cache) } {
             // SAFETY: nothing uses what was created so far.
             unsafe { ctx.destroy(pipeline, &mut ()) };
@@ -347,7 +349,6 @@ impl Pipeline {
             .iter()
             .map(|draws| if self.primitive_restart() { *draws } else { draws.without_restart() });
         for key in possible.flat_map(|draws| draws.keys(is_fixed, has_addresses)) {
-            // SAFETY: the caller's contract.
             unsafe { self.compiled(ctx, key, cache) }?;
         }
         Ok(())
@@ -360,8 +361,9 @@ impl Pipeline {
     /// for that stage, with the application's other stages unchanged, and with `raw_layout`, which must contain
     /// [`PipelineDesc::push_constant_range`]. If the other stages have push constants, lower the shader with
     /// [`lower_at`](vkxfb_rewriter::lower::vertex::lower_at) for a place that these push constants leave free, which
-    /// [`sysvals_place`](crate::runtime::pipelines::vulkan::sysvals_place) finds: 8 free bytes are enough. Topology, vertex input state and
-    /// set layouts must be those of `desc`. The render pass and the cache of `desc` are not used.
+    /// [`sysvals_place`](crate::runtime::pipelines::vulkan::sysvals_place) finds: 8 free bytes are enough. Topology,
+    /// vertex input state and set layouts must be those of `desc`. The render pass and the cache of `desc` are not
+    /// used.
     ///
     /// The application keeps ownership of the objects: [`Context::destroy`] does not destroy
     /// them.
@@ -401,9 +403,9 @@ impl Pipeline {
     /// # Safety
     /// The requirements of [`new`](Self::new) apply. `raw` and `raw_layout` belong to the device of `ctx`, were created
     /// as described, and live as long as commands are recorded with the pipeline. Every draw with `raw` must be
-    /// recorded by [`Recorder::draw`](crate::runtime::Recorder::draw): the shader stores to the addresses in its push constants,
-    /// which are stale or undefined in any other draw. To draw without capturing, use a pipeline with the application's
-    /// unchanged module.
+    /// recorded by [`Recorder::draw`](crate::runtime::Recorder::draw): the shader stores to the addresses in its push
+    /// constants, which are stale or undefined in any other draw. To draw without capturing, use a pipeline with the
+    /// application's unchanged module.
     pub unsafe fn from_raw(
         ctx: &Context,
         desc: &PipelineDesc<'_>,
@@ -439,7 +441,7 @@ impl Pipeline {
             words = shader.words.len(),
             "pipeline"
         );
-        let shared = Shared {
+        let shared = SharedPipeline {
             objects,
             backend,
             layout: shader.layout.clone(),
@@ -538,8 +540,9 @@ impl Pipeline {
         self.shared.patch_control_points
     }
 
-    /// The number of bytes of upload memory that the attribute descriptors take in the [`Arena`](crate::runtime::Arena). Each
-    /// capture with this pipeline takes this memory once, and again each time that vertex buffers are bound.
+    /// The number of bytes of upload memory that the attribute descriptors take in the
+    /// [`Arena`](crate::runtime::Arena). Each capture with this pipeline takes this memory once, and again each time
+    /// that vertex buffers are bound.
     pub fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,

@@ -194,7 +194,6 @@ impl Pipeline {
             .set_layouts(stages.set_layouts)
             .descriptors(stages.descriptors);
         let desc = stages.topology.map_or(desc, |topology| desc.topology(topology));
-        // SAFETY: the caller's contract.
         Ok(unsafe { Self::new(ctx, &desc) }?)
     }
 }

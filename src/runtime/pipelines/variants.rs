@@ -213,7 +213,6 @@ impl Variants {
                 Made::Forgotten => continue,
                 Made::Nothing => {}
             }
-            // SAFETY: the caller's contract.
             let result = unsafe { Pipeline::from_stages(ctx, stages) };
             *made = match &result {
                 Ok(pipeline) => Made::Pipeline(pipeline.clone()),
@@ -278,7 +277,6 @@ impl Variants {
 impl<A: ?Sized> DestroyObject<A> for Variants {
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
         for slot in self.remove(|_| true) {
-            // SAFETY: the caller's contract.
             unsafe { ctx.destroy(slot.forget(), allocator) };
         }
     }

@@ -37,7 +37,6 @@ use vkxfb_rewriter::vertex_input::{VertexAttribute, VertexBinding, VertexFormat,
 pub unsafe fn vertex_input(
     info: &vk::PipelineVertexInputStateCreateInfo<'_>,
 ) -> Result<VertexInput, RuntimeError> {
-    // SAFETY: the caller's contract.
     let (bindings, attributes, divisors) = unsafe {
         (
             slice(info.p_vertex_binding_descriptions, info.vertex_binding_description_count),
@@ -130,8 +129,8 @@ pub fn dynamic_vertex_input(
 /// Returns the number of control points of a patch, and the origin of the tessellation domain: the one that the `pNext`
 /// chain sets, or else the upper left
 /// ([`VkPipelineTessellationStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineTessellationStateCreateInfo.html)).
-/// They are the values for [`PipelineDesc::patch_control_points`](crate::runtime::PipelineDesc::patch_control_points) and
-/// [`compute::Options::domain_origin`](vkxfb_rewriter::lower::compute::Options::domain_origin).
+/// They are the values for [`PipelineDesc::patch_control_points`](crate::runtime::PipelineDesc::patch_control_points)
+/// and [`compute::Options::domain_origin`](vkxfb_rewriter::lower::compute::Options::domain_origin).
 ///
 /// # Safety
 /// The chain of `info` is valid.
@@ -160,7 +159,6 @@ pub unsafe fn tessellation(
 pub unsafe fn specialization<'a>(
     info: &vk::SpecializationInfo<'a>,
 ) -> Result<Vec<SpecializationConstant<'a>>, RuntimeError> {
-    // SAFETY: the caller's contract.
     let (entries, data): (&[vk::SpecializationMapEntry], &'a [u8]) = unsafe {
         let data = if info.p_data.is_null() {
             &[]
@@ -225,7 +223,6 @@ unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     if count == 0 || start.is_null() {
         &[]
     } else {
-        // SAFETY: the caller's contract.
         unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 }

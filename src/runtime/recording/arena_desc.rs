@@ -42,9 +42,9 @@ impl ArenaDesc {
         }
     }
 
-    /// Adds the memory for `draws` draws with primitive restart, each with `index_count` indices within the bound range.
-    /// For indirect draws, pass the number of all indices in the bound range; those of one capture, or between two
-    /// flushes, count as one draw if they have the same index range, index type, restart index and topology.
+    /// Adds the memory for `draws` draws with primitive restart, each with `index_count` indices within the bound
+    /// range. For indirect draws, pass the number of all indices in the bound range; those of one capture, or between
+    /// two flushes, count as one draw if they have the same index range, index type, restart index and topology.
     ///
     /// ```
     /// use vkxfb::ArenaDesc;
@@ -125,7 +125,7 @@ impl ArenaDesc {
 }
 
 // Checks that the `*_PER_DRAW` constants are large enough. A draw that the setup kernel places takes upload memory for
-// its `Input` (the recorded draw command), the workgroup size of its group (the draws of one dispatch) and its
+// its `DrawCommand` (the recorded draw command), the workgroup size of its group (the draws of one dispatch) and its
 // `RestartRange`. It takes scratch memory for the parameters that the setup kernel writes (`RestartedDraw`) and, if it
 // is the only draw of its group, for the group's `Batch`. A draw that the CPU places takes upload memory only.
 const _: () = {
@@ -134,8 +134,8 @@ const _: () = {
     // A dispatch whose draws are listed (their parameters and the draw of each workgroup are in memory) has at least
     // two draws, so at least two draws share the memory of its batch.
     assert!(2 * placed + size_of::<Batch>() as u64 <= 2 * ArenaDesc::UPLOAD_PER_DRAW);
-    use vkxfb_rewriter::sysval::setup::{BATCH_SIZE, Input, RestartRange, RestartedDraw};
-    let upload = size_of::<Input>() + size_of::<u32>() + size_of::<RestartRange>();
+    use vkxfb_rewriter::sysval::setup::{BATCH_SIZE, DrawCommand, RestartRange, RestartedDraw};
+    let upload = size_of::<DrawCommand>() + size_of::<u32>() + size_of::<RestartRange>();
     assert!(upload as u64 <= ArenaDesc::UPLOAD_PER_DRAW);
     assert!(size_of::<RestartedDraw>() as u64 + BATCH_SIZE <= ArenaDesc::SCRATCH_PER_DRAW);
 };

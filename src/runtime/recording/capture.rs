@@ -25,10 +25,10 @@ use vkxfb_rewriter::sysval::Address;
 /// between any other commands. [`recorder`](Self::recorder) returns a recorder that binds and draws, [`end`](Self::end)
 /// sets the counters to write, and [`play`](Self::play) records everything into a command buffer, any number of times.
 ///
-/// A [`Recorder`](crate::runtime::Recorder) of the compute backend plays its capture when it ends. Whether the recorder or the application plays
-/// the capture, an error loses no draws: they stay collected, and can be played again with more memory. If only some
-/// draws of the capture have geometry shaders, if it has several vertex streams, or if several captures
-/// [were begun](Self::begin_next) in the value, some draws may be recorded before the error, as by a
+/// A [`Recorder`](crate::runtime::Recorder) of the compute backend plays its capture when it ends. Whether the recorder
+/// or the application plays the capture, an error loses no draws: they stay collected, and can be played again with
+/// more memory. If only some draws of the capture have geometry shaders, if it has several vertex streams, or if
+/// several captures [were begun](Self::begin_next) in the value, some draws may be recorded before the error, as by a
 /// [`flush`](crate::runtime::Recorder::flush); the other draws must then be played into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, collecting up to the same number of draws makes no heap
@@ -82,19 +82,19 @@ impl Capture {
         }
     }
 
-    /// Begins a capture, as [`Recorder::begin`](crate::runtime::Recorder::begin) does, without recording anything. Discards previously collected draws.
+    /// Begins a capture, as [`Recorder::begin`](crate::runtime::Recorder::begin) does, without recording anything.
+    /// Discards previously collected draws.
     ///
     /// # Errors
-    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other backends, which record
-    /// draws immediately.
+    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines
+    /// of other backends, which record draws immediately.
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the capture is [played](Self::play)
-    /// into.
+    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the
+    /// capture is [played](Self::play) into.
     pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
-        // SAFETY: the caller's contract.
         let begun = unsafe { self.streams.begin(desc) };
         if begun.is_err() {
             self.clear();
@@ -117,28 +117,28 @@ impl Capture {
     /// one then. It goes on where that capture ended, which the CPU knows.
     ///
     /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: under the descriptor
-    /// plan; if the capture before has not ended, was flushed, or has draws whose counts the CPU does not know (indirect
-    /// draws, byte-count draws, primitive restart, conditional rendering); if the first one began with counters, or the
-    /// new one begins with others; if the one before or the new one has a geometry or tessellation shader; if the new one
-    /// has another pipeline; or if the value has more than 1,024 captures.
+    /// plan; if the capture before has not ended, was flushed, or has draws whose counts the CPU does not know
+    /// (indirect draws, byte-count draws, primitive restart, conditional rendering); if the first one began with
+    /// counters, or the new one begins with others; if the one before or the new one has a geometry or tessellation
+    /// shader; if the new one has another pipeline; or if the value has more than 1,024 captures.
     ///
     /// # Errors
     /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin).
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the capture is [played](Self::play)
-    /// into.
+    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the
+    /// capture is [played](Self::play) into.
     pub unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
         if !self.is_ended || self.flushed.is_some() {
             return Ok(false);
         }
-        // SAFETY: the caller's contract.
         let has_begun = unsafe { self.streams.begin_next(desc) }?;
         self.is_ended = !has_begun;
         Ok(has_begun)
     }
 
-    /// Begins counting draws that are not captured, as [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive) does.
+    /// Begins counting draws that are not captured, as
+    /// [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive) does.
     ///
     /// # Errors
     /// The errors of [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive).
@@ -157,9 +157,9 @@ impl Capture {
     }
 
     /// Discards the draws of the current capture: the one that [`begin`](Self::begin) or
-    /// [`begin_next`](Self::begin_next) began last. It then writes nothing to its buffers, nothing of it is counted, and
-    /// the counters that [`end`](Self::end) sets, which it must not have begun with, become 0. Queries that end in it
-    /// become available with what they have counted otherwise. What is bound stays bound.
+    /// [`begin_next`](Self::begin_next) began last. It then writes nothing to its buffers, nothing of it is counted,
+    /// and the counters that [`end`](Self::end) sets, which it must not have begun with, become 0. Queries that end in
+    /// it become available with what they have counted otherwise. What is bound stays bound.
     pub fn discard_current(&mut self) {
         self.streams.discard_current();
     }
@@ -173,8 +173,8 @@ impl Capture {
         self.flushed = None;
     }
 
-    /// Whether draws of the capture were recorded apart from others, so that these must be recorded into the same command
-    /// buffer, with the same arena.
+    /// Whether draws of the capture were recorded apart from others, so that these must be recorded into the same
+    /// command buffer, with the same arena.
     pub const fn is_flushed(&self) -> bool {
         self.flushed.is_some()
     }
@@ -190,8 +190,8 @@ impl Capture {
         self.streams.all().iter().all(|collector| collector.collected.is_empty())
     }
 
-    /// Ends the capture and sets the counters to write, as [`Recorder::end`](crate::runtime::Recorder::end) does. A capture that is played without
-    /// this call writes no counters.
+    /// Ends the capture and sets the counters to write, as [`Recorder::end`](crate::runtime::Recorder::end) does. A
+    /// capture that is played without this call writes no counters.
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::TooManyCounters`],
@@ -201,7 +201,6 @@ impl Capture {
     /// # Safety
     /// The requirements of [`Recorder::end`](crate::runtime::Recorder::end) apply.
     pub unsafe fn end(&mut self, counters: &[Option<CounterBuffer>]) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.streams.end(counters) }?;
         (self.is_abandoned, self.is_ended) = (false, true);
         Ok(())
@@ -223,8 +222,9 @@ impl Capture {
     ///
     /// [Synchronization](crate::guide::synchronization) lists the disturbed state and the recorded barriers. The
     /// application must record barriers between this capture and other captures to the same buffers, also between two
-    /// plays of the same capture. Draws use the descriptor sets that [`Recorder::bind_descriptor_sets`](crate::runtime::Recorder::bind_descriptor_sets) bound, and for
-    /// other set numbers those that are bound in `cmd`.
+    /// plays of the same capture. Draws use the descriptor sets that
+    /// [`Recorder::bind_descriptor_sets`](crate::runtime::Recorder::bind_descriptor_sets) bound, and for other set
+    /// numbers those that are bound in `cmd`.
     ///
     /// If a recorder flushed some draws of the capture, playing continues after these draws, in the
     /// same command buffer.
@@ -241,14 +241,13 @@ impl Capture {
     /// [were begun](Self::begin_next), the draws, streams or captures before the one that failed may be recorded.
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply. If draws were flushed, the arena that they were flushed with has
-    /// not been reset or destroyed since.
+    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply. If draws were flushed, the arena
+    /// that they were flushed with has not been reset or destroyed since.
     pub unsafe fn play<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
         cmd: vk::CommandBuffer,
     ) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.play_with(&mut Playback::new(arena.into(), cmd)) }
     }
 
@@ -276,7 +275,6 @@ impl Capture {
         cmd: vk::CommandBuffer,
         order: &mut CaptureOrder,
     ) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.play_ordered(&mut Playback::new(arena.into(), cmd), Some(order)) }
     }
 
@@ -300,7 +298,6 @@ impl Capture {
     ) -> Result<Recorded, RuntimeError> {
         let mut playback = Playback::new(arena.into(), cmd);
         playback.descriptors = *descriptors;
-        // SAFETY: the caller's contract.
         let recorded = unsafe { self.play_ordered(&mut playback, order) };
         *descriptors = playback.descriptors;
         recorded
@@ -316,14 +313,12 @@ impl Capture {
         order: Option<&mut CaptureOrder>,
     ) -> Result<Recorded, RuntimeError> {
         let Some(order) = order else {
-            // SAFETY: the caller's contract.
             return unsafe { self.play_with(playback) };
         };
         if self.flushed.is_some() {
             order.forget();
         }
         playback.order = Some(std::mem::take(order));
-        // SAFETY: the caller's contract.
         let recorded = unsafe { self.play_with(playback) };
         *order = playback.order.take().unwrap_or_default();
         recorded
@@ -343,7 +338,6 @@ impl Capture {
             playback.sets_disturbed = flushed.sets_disturbed;
             playback.layout = flushed.layout;
         }
-        // SAFETY: the caller's contract.
         unsafe { self.record(playback, true) }?;
         Ok(playback.recorded)
     }
@@ -357,7 +351,6 @@ impl Capture {
     /// # Safety
     /// The requirements of [`play`](Self::play) apply.
     pub(super) unsafe fn flush(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         let after = unsafe { self.record(playback, false) }?;
         self.go_on(playback, &after);
         self.streams.forget_ended();
@@ -390,7 +383,6 @@ impl Capture {
         playback: &mut Playback<'_>,
         counters: &[Option<CounterBuffer>],
     ) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             self.end(counters)?;
             self.record(playback, true)?;
@@ -415,7 +407,6 @@ impl Capture {
         let mut all = StreamContinuations::default();
         let count = self.streams.all().len();
         for (stream, after) in all.iter_mut().enumerate().take(count) {
-            // SAFETY: the caller's contract.
             match unsafe { self.record_stream(playback, stream, is_end) } {
                 Ok(found) => *after = Some(found),
                 Err(error) => {
@@ -454,7 +445,6 @@ impl Capture {
         let counters = if is_end { collector.end_counters } else { Default::default() };
         let mut recording =
             Recording { plan, places, kernels, collector, flushed, stream, earlier };
-        // SAFETY: the caller's contract.
         unsafe { recording.record(playback, counters) }
     }
 }
@@ -496,14 +486,12 @@ impl Recording<'_> {
             are_several && self.plan.make_joined(&limits_of(ctx), collected, &counters)?;
         let parts = if are_joined { Vec::new() } else { collected.parts() };
         if parts.len() < 2 {
-            // SAFETY: the caller's contract.
             return unsafe { self.record_part(playback, counters, are_joined) };
         }
         let (is_in_order, before) = (playback.order.is_some(), playback.recorded);
         if are_several {
             playback.order.get_or_insert_default();
         }
-        // SAFETY: the caller's contract.
         let result = unsafe { self.record_parts(playback, counters, &parts) };
         playback.order.take_if(|_| !is_in_order);
         if result.is_err() && playback.recorded != before {
@@ -511,7 +499,6 @@ impl Recording<'_> {
                 // The captures that were not recorded may later be played without a [`CaptureOrder`]. So a barrier
                 // orders them after those that were recorded.
                 let (ctx, which) = (&self.collector.ctx, Barrier::BetweenCaptures);
-                // SAFETY: the caller's contract.
                 playback.recorded.barriers += unsafe { ctx.kernel_barrier(playback.cmd, which) };
             }
             let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
@@ -524,9 +511,9 @@ impl Recording<'_> {
         result
     }
 
-    /// Records [parts](crate::runtime::recording::collect::Collected::parts) of the draws one after the other. A part continues where the
-    /// part before it in its capture ended, like the draws after a flush. If a part fails, those before it stay
-    /// recorded, and their draws are discarded, so that the next call records only the remaining draws.
+    /// Records [parts](crate::runtime::recording::collect::Collected::parts) of the draws one after the other. A part
+    /// continues where the part before it in its capture ended, like the draws after a flush. If a part fails, those
+    /// before it stay recorded, and their draws are discarded, so that the next call records only the remaining draws.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.
@@ -563,7 +550,6 @@ impl Recording<'_> {
             if next.is_none() {
                 collected.ends.clone_from(&ends);
             }
-            // SAFETY: the caller's contract.
             result = unsafe { self.record_part(playback, counters, false) };
             let Ok(after) = &result else {
                 failed = Some(part);
@@ -588,8 +574,9 @@ impl Recording<'_> {
         result
     }
 
-    /// Records the collected draws: those of one [part](crate::runtime::recording::collect::Collected::parts), or all of them. `is_planned`
-    /// says whether `plan` is already the plan of these draws, as it is if all captures are recorded together.
+    /// Records the collected draws: those of one [part](crate::runtime::recording::collect::Collected::parts), or all
+    /// of them. `is_planned` says whether `plan` is already the plan of these draws, as it is if all captures are
+    /// recorded together.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.
@@ -618,7 +605,6 @@ impl Recording<'_> {
                 counters: &counters,
                 earlier: *earlier,
             };
-            // SAFETY: the caller's contract.
             after = unsafe { player.record(playback, is_planned) }?;
         }
         Ok(after)

@@ -16,9 +16,9 @@ pub struct CaptureDesc<'a> {
     pub pipeline: &'a Pipeline,
     /// Capture buffers, by their `XfbBuffer` number. Outputs to a buffer that is not bound are discarded, and the other
     /// outputs are captured. Where no buffer is bound that a vertex stream is captured to, its primitives are needed,
-    /// but not written ([limits](crate::guide::limits#drivers)). On the native backend all buffers should be bound: with
-    /// NVIDIA's driver 580.159.04, outputs to an unbound buffer are written to the buffer that an earlier command buffer
-    /// bound.
+    /// but not written ([limits](crate::guide::limits#drivers)). On the native backend all buffers should be bound:
+    /// with NVIDIA's driver 580.159.04, outputs to an unbound buffer are written to the buffer that an earlier command
+    /// buffer bound.
     pub buffers: &'a [Option<CaptureBuffer>],
     /// Vertex buffers, in any order.
     pub vertex_buffers: &'a [VertexBuffer],

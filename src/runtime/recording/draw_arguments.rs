@@ -37,13 +37,12 @@ pub struct DrawCommands {
 
 impl Kernels {
     /// Writes commands for
-    /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html)
-    /// that draw what
+    /// [`vkCmdDrawIndirect`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirect.html) that draw
+    /// what
     /// [`vkCmdDrawIndirectByteCountEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawIndirectByteCountEXT.html)
-    /// would draw with the same arguments: `(counter - counter_offset) / vertex_stride` vertices
-    /// from vertex 0 on. The application binds the capture buffers as vertex buffers, and records
-    /// `vkCmdDrawIndirect` with the number of draws and the stride of `commands`. Any topology may
-    /// be used.
+    /// would draw with the same arguments: `(counter - counter_offset) / vertex_stride` vertices from vertex 0 on. The
+    /// application binds the capture buffers as vertex buffers, and records `vkCmdDrawIndirect` with the number of
+    /// draws and the stride of `commands`. Any topology may be used.
     ///
     /// Records a kernel between two barriers. The first barrier orders the kernel after compute captures, after draws
     /// that read commands of earlier calls, and after transfers. If other commands wrote the counters, including native
@@ -95,7 +94,6 @@ impl Kernels {
             }
         }
         let all = last as u64 * u64::from(stride) + u64::from(size);
-        // SAFETY: the caller's contract.
         unsafe {
             let mut job = Job::begin(ctx, arena.into(), self, cmd)?;
             let what = format_args!("the draw commands");
@@ -151,7 +149,6 @@ impl Kernels {
         let (kernel, behind) = (Kernel::DrawArguments, Barrier::ArgumentsToDraw);
         let upload = [size_of::<DrawArguments>() as u64];
         let place = |placing: &mut Placing<'_, '_>| placing.push(&[DrawArguments::default()]);
-        // SAFETY: the caller's contract.
         unsafe {
             let job = Job::begin(ctx, arena.into(), self, cmd)?;
             let parameters = job.record(kernel, &[], &upload, place, LATE_WORKGROUPS, behind)?;
@@ -203,7 +200,6 @@ impl LateDraws {
         let DrawCommands { buffer, offset, .. } = *commands;
         multiple_of_4(|| "the offset of draw commands".to_owned(), offset)?;
         let mut arena = arena.into();
-        // SAFETY: the caller's contract.
         let [counter, command] = unsafe {
             let mut table = WindowTable::default();
             let mut address = |what, range| address(ctx, &mut table, Purpose::State, what, range);
@@ -219,7 +215,6 @@ impl LateDraws {
             _ => {
                 let room = (2 * number).max(FIRST_LATE_DRAWS);
                 let size = (room * size_of::<CountedDraw>()) as u64;
-                // SAFETY: the caller's contract.
                 unsafe { arena.reserve(ctx, aligned(size), 0) }?;
                 let memory = arena.upload().take(size)?;
                 // SAFETY: the memory was just taken.

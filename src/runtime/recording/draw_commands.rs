@@ -40,7 +40,6 @@ impl Recorder<'_> {
         topology: impl DrawTopology,
         draw: &Draw,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology.known()?, Arguments::Draw(draw), 0) }
     }
 
@@ -63,7 +62,6 @@ impl Recorder<'_> {
         topology: impl DrawTopology,
         draw: &DrawIndexed,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology.known()?, Arguments::Indexed(draw), 0) }
     }
 
@@ -83,7 +81,6 @@ impl Recorder<'_> {
     ) -> Result<(), RuntimeError> {
         let topology = topology.known()?;
         for (index, draw) in (0..).zip(draws) {
-            // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Draw(draw), index) }?;
         }
         Ok(())
@@ -91,8 +88,7 @@ impl Recorder<'_> {
 
     /// Captures several indexed draws with `DrawIndex` 0, 1, 2, ...
     /// ([`vkCmdDrawMultiIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiIndexedEXT.html)).
-    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each
-    /// draw.
+    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each draw.
     ///
     /// # Errors
     /// The errors of [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).
@@ -106,7 +102,6 @@ impl Recorder<'_> {
     ) -> Result<(), RuntimeError> {
         let topology = topology.known()?;
         for (index, draw) in (0..).zip(draws) {
-            // SAFETY: the caller's contract.
             unsafe { self.record_multi(topology, Arguments::Indexed(draw), index) }?;
         }
         Ok(())
@@ -140,7 +135,6 @@ impl Recorder<'_> {
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(false))?;
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology.known()?, Arguments::Indirect(draw), 0) }
     }
 
@@ -163,7 +157,6 @@ impl Recorder<'_> {
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(true))?;
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology.known()?, Arguments::IndexedIndirect(draw), 0) }
     }
 
@@ -182,7 +175,6 @@ impl Recorder<'_> {
         draw: &ByteCountDraw,
     ) -> Result<(), RuntimeError> {
         check_byte_count(draw)?;
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology.known()?, Arguments::ByteCount(draw), 0) }
     }
 
@@ -195,7 +187,6 @@ impl Recorder<'_> {
         draw_index: u32,
     ) -> Result<(), RuntimeError> {
         tracing::trace!(%topology, ?arguments, "draw");
-        // SAFETY: the caller's contract.
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.record(topology, arguments),
@@ -215,7 +206,6 @@ impl Recorder<'_> {
         if let Backing::Graphics(graphics) = self.backing() {
             return Err(graphics.unsupported("multi-draws"));
         }
-        // SAFETY: the caller's contract.
         unsafe { self.record(topology, arguments, draw_index) }
     }
 }

@@ -100,7 +100,6 @@ impl<'a> Graphics<'a> {
         }
         this.set_vertex_buffers(desc.vertex_buffers)?;
         this.check_buffers()?;
-        // SAFETY: the caller's contract.
         unsafe {
             this.record_vertex_buffers(desc.vertex_buffers);
             this.record_pipeline();
@@ -120,7 +119,6 @@ impl<'a> Graphics<'a> {
     /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply.
     unsafe fn record_pipeline(&self) {
         let (point, raw) = (self.pipeline.bind_point(), self.pipeline.raw());
-        // SAFETY: the caller's contract.
         unsafe { self.ctx.device().cmd_bind_pipeline(self.cmd, point, raw) };
     }
 
@@ -140,7 +138,6 @@ impl<'a> Graphics<'a> {
         self.pipeline = pipeline.clone();
         self.provoking_vertex = pipeline.provoking_vertex();
         (self.table, self.are_buffers_checked) = (None, false);
-        // SAFETY: the caller's contract.
         unsafe { self.record_pipeline() };
         Ok(())
     }
@@ -199,7 +196,6 @@ impl<'a> Graphics<'a> {
         }
         let snapshot = self.constants.snapshot(range);
         let bytes = self.constants.bytes(snapshot, range.len());
-        // SAFETY: the caller's contract.
         let address = unsafe { place(&self.ctx, &mut self.arena, bytes) }?;
         self.constants.forget_snapshots();
         self.table = Some(address);
@@ -239,7 +235,6 @@ impl<'a> Graphics<'a> {
         if !sets.is_empty() {
             let layout = self.pipeline.raw_layout();
             let arguments = SetArguments::new(layout, first, sets, dynamic_offsets);
-            // SAFETY: the caller's contract.
             unsafe { arguments.record(self.ctx.device(), self.cmd, self.pipeline.bind_point()) };
         }
         Ok(())
@@ -286,7 +281,6 @@ impl<'a> Graphics<'a> {
         for b in buffers {
             let (buffers, offsets) = ([b.buffer], [b.offset]);
             let device = self.ctx.device();
-            // SAFETY: the caller's contract.
             unsafe { device.cmd_bind_vertex_buffers(self.cmd, b.binding, &buffers, &offsets) };
         }
     }
@@ -298,7 +292,6 @@ impl<'a> Graphics<'a> {
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
         self.set_vertex_buffers(buffers)?;
-        // SAFETY: the caller's contract.
         unsafe { self.record_vertex_buffers(buffers) };
         Ok(())
     }
@@ -312,7 +305,6 @@ impl<'a> Graphics<'a> {
         if self.pipeline.backend() != Backend::Native {
             return Err(self.unsupported("indexed draws"));
         }
-        // SAFETY: the caller's contract.
         unsafe {
             self.ctx.device().cmd_bind_index_buffer(
                 self.cmd,
@@ -340,7 +332,6 @@ impl<'a> Graphics<'a> {
             let Arguments::Draw(draw) = arguments else {
                 return Err(self.unsupported("draws that are indexed or indirect"));
             };
-            // SAFETY: the caller's contract.
             return unsafe { self.vertex_draw(topology, draw) };
         }
         let is_indexed = arguments.is_indexed();
@@ -354,7 +345,6 @@ impl<'a> Graphics<'a> {
             }
             Arguments::ByteCount(draw) => check_native_byte_count(&self.ctx, draw)?,
         }
-        // SAFETY: the caller's contract.
         unsafe {
             self.record_constants();
             let device = self.ctx.device();
@@ -397,7 +387,6 @@ impl<'a> Graphics<'a> {
         // For at most one draw the caller's stride does not matter. `vkCmdDraw*IndirectCount` nevertheless requires a
         // valid stride, so the size of a command is passed.
         let stride = if count > 1 { draw.stride } else { IndirectDraw::command_size(indexed) };
-        // SAFETY: the caller's contract.
         unsafe {
             match (draw.count, indexed) {
                 (None, false) => device.cmd_draw_indirect(cmd, buffer, offset, count, stride),
@@ -434,7 +423,6 @@ impl<'a> Graphics<'a> {
                 MAX_FAN_PRIMITIVES,
             )?;
         }
-        // SAFETY: the caller's contract.
         let table = unsafe { self.place_constants() }?;
         let sysvals = Sysvals {
             draw: DrawSysvals {
@@ -458,7 +446,6 @@ impl<'a> Graphics<'a> {
         let pushed: &[u8] = match sysvals_place {
             SysvalsPlace::PushConstants { .. } => bytemuck::bytes_of(&sysvals),
             SysvalsPlace::Memory { .. } => {
-                // SAFETY: the caller's contract.
                 address =
                     unsafe { place(&self.ctx, &mut self.arena, bytemuck::bytes_of(&sysvals)) }?;
                 bytemuck::bytes_of(&address)
@@ -499,7 +486,6 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// The requirements of [`Recorder::draw`](crate::runtime::Recorder::draw) apply.
     unsafe fn cmd_draw(&self, draw: &Draw) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.ctx.device().cmd_draw(
                 self.cmd,
@@ -560,7 +546,6 @@ unsafe fn place(
     arena: &mut ArenaAccess<'_>,
     bytes: &[u8],
 ) -> Result<Address, RuntimeError> {
-    // SAFETY: the caller's contract.
     unsafe { arena.reserve(ctx, bytes.len() as u64, 0) }?;
     Ok(split(arena.upload().push(bytes.iter().copied())?.address))
 }

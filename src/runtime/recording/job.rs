@@ -89,7 +89,6 @@ impl<'a> Job<'a> {
         what: fmt::Arguments<'_>,
         range: BufferRange,
     ) -> Result<Address, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { address(self.ctx, &mut self.table, purpose, what, range) }.map(split)
     }
 
@@ -115,10 +114,8 @@ impl<'a> Job<'a> {
     ) -> Result<Suballocation, RuntimeError> {
         let Self { ctx, mut arena, kernels, cmd, mut table } = self;
         let workgroups = fold(workgroups, ctx.max_workgroups_per_axis())?;
-        // SAFETY: the caller's contract.
         unsafe { kernels.get(ctx, ctx.parameter_transport(), kernel, vk::PipelineCache::null()) }?;
         let upload = upload.iter().map(|bytes| aligned(*bytes)).sum();
-        // SAFETY: the caller's contract.
         unsafe { arena.reserve(ctx, upload, 0) }?;
         if let Some(limits) = ctx.table() {
             let [upload, scratch] = arena.windows();
@@ -142,7 +139,6 @@ impl<'a> Job<'a> {
             }
         };
         let dispatch = Dispatch { kernel, parameters: parameters.address, workgroups };
-        // SAFETY: the caller's contract.
         unsafe {
             ctx.kernel_barrier(cmd, Barrier::BeforeJob);
             kernels.dispatch(ctx, cmd, ctx.parameter_transport(), set, &dispatch)?;

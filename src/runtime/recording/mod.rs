@@ -7,8 +7,8 @@
 //! | vertex | `vkCmdDraw`, with the sysvals in push constants that say where its records are written |
 //! | compute | nothing: [`Recorder::end`] or [`Recorder::flush`] records all draws |
 //!
-//! The functions of [`Recorder`] are in recorder.rs and draw_commands.rs. graphics.rs implements the native and the vertex
-//! backend.
+//! The functions of [`Recorder`] are in recorder.rs and draw_commands.rs. graphics.rs implements the native and the
+//! vertex backend.
 //!
 //! The compute backend has three phases. A [`Capture`] calls one after the other:
 //!

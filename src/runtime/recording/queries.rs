@@ -123,7 +123,6 @@ impl QueryPool {
             usage: ctx.shader_usage(Backend::Compute) | vk::BufferUsageFlags::TRANSFER_DST,
             location,
         };
-        // SAFETY: the caller's contract.
         let mut buffer = unsafe {
             // Memory from which the host reads fast (`HOST_CACHED`) is preferred, but only if it is coherent.
             let buffer = Buffer::new(ctx, allocator, &desc(MemoryLocation::Readback))?;
@@ -242,7 +241,6 @@ impl QueryPool {
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for QueryPool {
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
-        // SAFETY: the caller's contract.
         unsafe { self.buffer.destroy(ctx, allocator) };
     }
 }

@@ -58,11 +58,11 @@ use vkxfb_rewriter::topology::ProvokingVertex;
 /// [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
 /// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
 ///
-/// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are recorded
-/// before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again. A draw
-/// that reads other sets is therefore refused if kernels are needed
-/// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect draws,
-/// predicates or primitive restart, or for queries or counters after a flush.
+/// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are
+/// recorded before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again.
+/// A draw that reads other sets is therefore refused if kernels are needed
+/// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect
+/// draws, predicates or primitive restart, or for queries or counters after a flush.
 ///
 /// # Memory
 /// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest recording. Later
@@ -70,15 +70,15 @@ use vkxfb_rewriter::topology::ProvokingVertex;
 /// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations, and each
 /// [`flush`](Self::flush) up to 40, independently of the number of draws.
 ///
-/// Data for the device is stored in an [`Arena`](crate::runtime::Arena). All the memory that a recording needs is reserved
-/// before its commands are recorded; [`Arena::growing`](crate::runtime::Arena::growing) lets the arena grow.
+/// Data for the device is stored in an [`Arena`](crate::runtime::Arena). All the memory that a recording needs is
+/// reserved before its commands are recorded; [`Arena::growing`](crate::runtime::Arena::growing) lets the arena grow.
 ///
 /// # Dropping
 /// A recorder that is dropped without [`end`](Self::end), for example by `?`, logs a `tracing::error!`. On the compute
 /// backend, draws that were not recorded yet stay in the [`Capture`]. Playing it returns
-/// [`RuntimeError::NotEnded`](crate::runtime::RuntimeError::NotEnded) until [`Capture::end`] is called. On the native backend
-/// `vkCmdBeginTransformFeedbackEXT` is left without its end, so the command buffer cannot be ended validly. Recorders
-/// that [`Capture::recorder`] returns may be dropped.
+/// [`RuntimeError::NotEnded`](crate::runtime::RuntimeError::NotEnded) until [`Capture::end`] is called. On the native
+/// backend `vkCmdBeginTransformFeedbackEXT` is left without its end, so the command buffer cannot be ended validly.
+/// Recorders that [`Capture::recorder`] returns may be dropped.
 #[must_use = "a capture is open until `end`"]
 pub struct Recorder<'a> {
     inner: Inner<'a>,
@@ -160,7 +160,6 @@ impl<'a> Recorder<'a> {
         let backend = desc.pipeline.backend();
         tracing::debug!(backend = backend.name(), buffers = ?desc.buffers, "begin capture");
         let arena = arena.into();
-        // SAFETY: the caller's contract.
         let inner = unsafe {
             match backend {
                 Backend::Native | Backend::Vertex => {
@@ -211,7 +210,6 @@ impl<'a> Recorder<'a> {
     /// The requirements of [`begin`](Self::begin) apply.
     pub unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
         match self.backing() {
-            // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_pipeline(pipeline) },
             Backing::Compute(streams) => streams.bind_pipeline(pipeline),
         }
@@ -253,7 +251,6 @@ impl<'a> Recorder<'a> {
         buffers: &[VertexBuffer],
     ) -> Result<(), RuntimeError> {
         match self.backing() {
-            // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe { graphics.bind_vertex_buffers(buffers) },
             Backing::Compute(streams) => {
                 streams.each(|collector| collector.bind_vertex_buffers(buffers))
@@ -283,7 +280,6 @@ impl<'a> Recorder<'a> {
         dynamic_offsets: &[u32],
     ) -> Result<(), RuntimeError> {
         match self.backing() {
-            // SAFETY: the caller's contract.
             Backing::Graphics(graphics) => unsafe {
                 graphics.bind_descriptor_sets(first, sets, dynamic_offsets)
             },
@@ -318,8 +314,8 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Sets push data for the draws that follow, of pipelines with descriptor heaps. The end of the bytes must be within
-    /// `maxPushDataSize`.
+    /// Sets push data for the draws that follow, of pipelines with descriptor heaps. The end of the bytes must be
+    /// within `maxPushDataSize`.
     ///
     /// # Errors
     /// [`RuntimeError::Misaligned`] if the offset or size is not a multiple of 4; [`RuntimeError::Unsupported`] on the
@@ -397,7 +393,6 @@ impl<'a> Recorder<'a> {
     /// `indexTypeUint8` to bind indices of [`IndexType::Uint8`](crate::runtime::IndexType::Uint8).
     pub unsafe fn bind_index_buffer(&mut self, buffer: &IndexBuffer) -> Result<(), RuntimeError> {
         check_index_buffer(buffer)?;
-        // SAFETY: the caller's contract.
         unsafe {
             match self.backing() {
                 Backing::Graphics(graphics) => graphics.bind_index_buffer(buffer),
@@ -463,7 +458,6 @@ impl<'a> Recorder<'a> {
     ) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("conditional rendering")),
-            // SAFETY: the caller's contract.
             Backing::Compute(streams) => unsafe {
                 streams.each(|collector| collector.begin_conditional_rendering(condition))
             },
@@ -471,8 +465,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Ends conditional rendering. Conditional rendering also ends with the capture. But if
-    /// [`Capture::begin_next`](crate::runtime::Capture::begin_next) then begins a further capture in the same [`Capture`] value, it
-    /// stays active.
+    /// [`Capture::begin_next`](crate::runtime::Capture::begin_next) then begins a further capture in the same
+    /// [`Capture`] value, it stays active.
     ///
     /// # Errors
     /// [`RuntimeError::NoConditionalRendering`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
@@ -531,7 +525,6 @@ impl<'a> Recorder<'a> {
     /// # Safety
     /// The requirements of [`begin_query_indexed`](Self::begin_query_indexed) apply.
     pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.begin_query_indexed(pool, query, 0) }
     }
 
@@ -555,7 +548,6 @@ impl<'a> Recorder<'a> {
     ) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
-            // SAFETY: the caller's contract.
             Backing::Compute(streams) => unsafe { streams.begin_query(pool, query, stream) },
         }
     }
@@ -598,7 +590,6 @@ impl<'a> Recorder<'a> {
                 let (backend, what) = (Backend::Compute, "a flush without a command buffer");
                 Err(RuntimeError::Unsupported { backend, what })
             }
-            // SAFETY: the caller's contract.
             Inner::Immediate(Immediate { capture, playback }) => unsafe { capture.flush(playback) },
         }
     }
@@ -628,7 +619,6 @@ impl<'a> Recorder<'a> {
         counters: &[Option<CounterBuffer>],
     ) -> Result<Recorded, RuntimeError> {
         self.is_open = false;
-        // SAFETY: the caller's contract.
         let recorded = unsafe {
             match &mut self.inner {
                 Inner::Graphics(graphics) => graphics.end(counters),

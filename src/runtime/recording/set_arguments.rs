@@ -48,7 +48,6 @@ impl BufferSet {
         layout: vk::PipelineLayout,
         set: u32,
     ) {
-        // SAFETY: the caller's contract.
         unsafe {
             match self {
                 Self::Offset { command, buffer, offset } => {
@@ -102,7 +101,6 @@ impl<'a> SetArguments<'a> {
         point: vk::PipelineBindPoint,
     ) {
         let Self { layout, first, sets, dynamic_offsets, buffer_set } = self;
-        // SAFETY: the caller's contract.
         unsafe {
             match buffer_set {
                 Some(buffer_set) => buffer_set.record(cmd, point, layout, first),

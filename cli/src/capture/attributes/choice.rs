@@ -12,7 +12,7 @@ use crate::supplied::{Literal, literals};
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::capture) struct Choice {
     pub(super) input: Which,
-    pub(super) source: Source,
+    pub(super) source: AttributeSource,
 }
 
 /// Names an input of the shader.
@@ -25,7 +25,7 @@ pub(super) enum Which {
 
 /// The origin of the values.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Source {
+pub(super) enum AttributeSource {
     /// The name of a column of the mesh.
     Column(String),
     /// A constant for all vertices, with one value for each component.
@@ -93,9 +93,9 @@ fn choice(text: &str) -> Result<Choice, String> {
         Err(_) => Which::Name(input.to_owned()),
     };
     let source = match constant(source)? {
-        Some(numbers) => Source::Constant(numbers),
+        Some(numbers) => AttributeSource::Constant(numbers),
         None if source.contains(',') => return Err(wrong()),
-        None => Source::Column(source.to_owned()),
+        None => AttributeSource::Column(source.to_owned()),
     };
     Ok(Choice { input, source })
 }
@@ -124,7 +124,7 @@ mod tests {
     fn choices_are_read() {
         let choice = |input, source| Choice { input, source };
         let of = |text: &str| text.parse::<Choices>().map(|choices| choices.0);
-        let column = |name: &str| Source::Column(name.to_owned());
+        let column = |name: &str| AttributeSource::Column(name.to_owned());
         let at = Which::Location;
         let uv = choice(at(1), column("uv"));
         assert_eq!(of(" 1 = uv").unwrap(), std::slice::from_ref(&uv));
@@ -133,7 +133,7 @@ mod tests {
         let numbers = vec![int(0), Values::Float(vec![-0.5]), int(1)];
         assert_eq!(
             of("normal=0,-.5, 1,1=uv").unwrap(),
-            [choice(name(), Source::Constant(numbers)), uv]
+            [choice(name(), AttributeSource::Constant(numbers)), uv]
         );
         let wrong = ["", "1", "1=", "=uv", "1=uv,x", "1=0,x"];
         for wrong in wrong.into_iter().chain(["1=1,2,3,4,5", "1=0x"]) {

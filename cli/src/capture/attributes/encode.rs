@@ -6,8 +6,9 @@ use vkxfb_rewriter::vertex_input::{NumericFormat, VertexFormat};
 
 use crate::capture::mesh::Values;
 
-/// Returns the bytes of `elements` elements, tightly packed, in a format of the type that a shader reads. `parts` has the values of each component. Components that
-/// are not in `parts` are 0, except that a fourth component is 1. Fails if the format cannot represent a value.
+/// Returns the bytes of `elements` elements, tightly packed, in a format of the type that a shader reads. `parts` has
+/// the values of each component. Components that are not in `parts` are 0, except that a fourth component is 1. Fails
+/// if the format cannot represent a value.
 pub(super) fn encode(parts: &[&Values], elements: usize, format: VertexFormat) -> Result<Vec<u8>> {
     let width = format.size() * 8 / format.components();
     let mut bytes = Vec::with_capacity(elements * format.size() as usize);

@@ -1,9 +1,9 @@
 //! Compares captures of tessellation shaders as sets of primitives.
 //!
-//! Vulkan leaves it to the driver in which order it captures the primitives of a patch, with which vertex a triangle begins,
-//! and how triangles connect the points of a patch. Tessellators also differ in the last bits of the coordinates. So two
-//! vertices are the same if their floats differ by no more than [`TOLERANCE`], and triangles that the captures do not share
-//! are the same if they cover the same area with the same winding.
+//! Vulkan leaves it to the driver in which order it captures the primitives of a patch, with which vertex a triangle
+//! begins, and how triangles connect the points of a patch. Tessellators also differ in the last bits of the
+//! coordinates. So two vertices are the same if their floats differ by no more than [`TOLERANCE`], and triangles that
+//! the captures do not share are the same if they cover the same area with the same winding.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use vkxfb_rewriter::spirv::NumericClass;
 
 use super::{Compared, in_order};
 use crate::capture::device::Taken;
-use crate::capture::plan::Plan;
+use crate::capture::plan::CapturePlan;
 use crate::capture::records::{Column, Number, Records};
 
 /// The largest difference between floats of the same vertex, as a fraction of the range of all values of the component:
@@ -24,10 +24,10 @@ const PRECISION: f64 = 1.0 / (1 << 20) as f64;
 /// The number of components by which vertices are looked up. Others are compared, too.
 const AXES: usize = 3;
 
-/// Compares the capture `taken` of tessellation shaders with the driver's own capture `native`: byte by byte and, if bytes
-/// differ, as sets of primitives.
+/// Compares the capture `taken` of tessellation shaders with the driver's own capture `native`: byte by byte and, if
+/// bytes differ, as sets of primitives.
 pub(in crate::capture) fn of_patches(
-    plan: &Plan,
+    plan: &CapturePlan,
     taken: &Taken,
     native: &Taken,
     per_primitive: u32,
@@ -38,7 +38,7 @@ pub(in crate::capture) fn of_patches(
     }
     let ours = plan.records(taken, per_primitive);
     let theirs = plan.records(native, per_primitive);
-    let mut vertices = Vertices::new(&plan.columns, [&ours, &theirs]);
+    let mut vertices = ComparedVertices::new(&plan.columns, [&ours, &theirs]);
     let m = per_primitive.max(1) as usize;
     let of = |numbers: &[u32]| -> Vec<Primitive> { numbers.chunks_exact(m).map(turned).collect() };
     let own_numbers = vertices.numbers(&ours);
@@ -109,8 +109,9 @@ fn reversed(primitive: &[u32]) -> Primitive {
     primitive.iter().rev().copied().collect()
 }
 
-/// Whether the triangles that only one of the captures has cover the same areas with the same winding. Triangles that are
-/// connected by vertices cover an area. Its boundary are the edges along which the triangles do not go in both directions.
+/// Whether the triangles that only one of the captures has cover the same areas with the same winding. Triangles that
+/// are connected by vertices cover an area. Its boundary are the edges along which the triangles do not go in both
+/// directions.
 fn cover_the_same(surplus: &HashMap<&Primitive, i64>) -> bool {
     if surplus.keys().any(|primitive| primitive.len() != 3) {
         return false;
@@ -173,7 +174,7 @@ struct Component {
 }
 
 /// The different vertices of both captures, which are numbered.
-struct Vertices<'a> {
+struct ComparedVertices<'a> {
     columns: &'a [Column],
     components: Vec<Component>,
     /// The floats by which vertices are looked up.
@@ -185,7 +186,7 @@ struct Vertices<'a> {
     largest: f64,
 }
 
-impl<'a> Vertices<'a> {
+impl<'a> ComparedVertices<'a> {
     fn new(columns: &'a [Column], both: [&Records<'_>; 2]) -> Self {
         let mut components: Vec<Component> = Vec::new();
         for column in columns {
@@ -252,8 +253,8 @@ impl<'a> Vertices<'a> {
         number
     }
 
-    /// Returns the largest difference between the components of two vertices, as a fraction of the range of the component.
-    /// `None` if the vertices are not the same.
+    /// Returns the largest difference between the components of two vertices, as a fraction of the range of the
+    /// component. `None` if the vertices are not the same.
     fn distance(&self, one: &[Number], other: &[Number]) -> Option<f64> {
         let pairs = one.iter().zip(other).zip(&self.components);
         pairs.into_iter().try_fold(0.0, |largest: f64, ((one, other), component)| {
@@ -277,7 +278,7 @@ mod tests {
     use crate::capture::records::columns;
 
     /// A plan that captures a `vec2` and a `uint`.
-    fn plan() -> Plan {
+    fn plan() -> CapturePlan {
         let output = |offset, components, class, name: &str| CapturedOutput {
             buffer: 0,
             offset,
@@ -300,7 +301,7 @@ mod tests {
             varyings: Vec::new(),
         };
         let columns = columns(&layout, &[]);
-        Plan { layout, stream: 0, other_streams: Vec::new(), columns }
+        CapturePlan { layout, stream: 0, other_streams: Vec::new(), columns }
     }
 
     /// A vertex: its place, and the number of its patch.

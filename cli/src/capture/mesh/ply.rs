@@ -33,13 +33,13 @@ pub(super) fn parse(mut bytes: &[u8]) -> Result<Parsed> {
     let mut parsed = Parsed { vertices: vertices.len(), ..Parsed::default() };
     for (name, property) in &vertex.properties {
         let PropertyType::Scalar(ty) = &property.data_type else { continue };
-        let values = vertices.iter().map(|vertex| vertex.get(name).and_then(Number::of));
-        let values: Vec<Number> = values
+        let values = vertices.iter().map(|vertex| vertex.get(name).and_then(PlyNumber::of));
+        let values: Vec<PlyNumber> = values
             .collect::<Option<_>>()
             .with_context(|| format!("a vertex without the property '{name}'"))?;
-        let values = match values.iter().map(Number::int).collect::<Option<Vec<i128>>>() {
+        let values = match values.iter().map(PlyNumber::int).collect::<Option<Vec<i128>>>() {
             Some(values) if is_integer(ty) => Values::Int { values, one: one_of(name, ty) },
-            _ => Values::Float(values.iter().map(Number::float).collect()),
+            _ => Values::Float(values.iter().map(PlyNumber::float).collect()),
         };
         parsed.scalars.push(Scalar { name: name.clone(), values });
     }
@@ -100,12 +100,12 @@ fn explain(bytes: &[u8], message: &str) -> anyhow::Error {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Number {
+enum PlyNumber {
     Int(i128),
     Float(f64),
 }
 
-impl Number {
+impl PlyNumber {
     fn of(property: &Property) -> Option<Self> {
         Some(match *property {
             Property::Char(value) => Self::Int(value.into()),

@@ -17,8 +17,8 @@ pub(super) struct Vertices<'a> {
 }
 
 impl<'a> Vertices<'a> {
-    /// Takes all primitives, but for those of a shader's `Position` that reach behind the viewer. Tells the user what is
-    /// made of a `Position` that is projected, or may be.
+    /// Takes all primitives, but for those of a shader's `Position` that reach behind the viewer. Tells the user what
+    /// is made of a `Position` that is projected, or may be.
     pub(super) fn of(shown: &Shown<'a>) -> Result<Self> {
         let (records, count) = (shown.records, shown.records.vertices);
         let Some(column) = place(records.columns) else {

@@ -9,8 +9,8 @@ pub(super) type Colour = [u8; 4];
 /// Stands for the colour that the visible side of the triangle determines.
 pub(super) const BY_SIDE: Colour = [0; 4];
 
-/// Returns the colours of all vertices, from an output of three or four numbers, of which a screen shows those from 0 to
-/// 1.
+/// Returns the colours of all vertices, from an output of three or four numbers, of which a screen shows those from 0
+/// to 1.
 pub(super) fn colours(records: &Records<'_>, column: &Column) -> Vec<Colour> {
     let colour = |vertex| {
         let mut numbers = records.numbers(vertex, column).into_iter().map(Number::to_f64);

@@ -11,7 +11,7 @@ use vkxfb_probe::gpu::Gpu;
 
 use super::SIZE;
 use super::scene::{Scene, Vertex};
-use super::target::{SAMPLES, Target};
+use super::target::{PictureTarget, SAMPLES};
 
 const SHADERS: &str = include_str!("picture.wgsl");
 
@@ -52,7 +52,7 @@ pub(super) fn render(gpu: &mut Gpu, scene: &Scene) -> Result<Vec<u8>> {
     let usage = vk::BufferUsageFlags::VERTEX_BUFFER;
     let length = (bytes.len() as u64).max(4);
     let vertices = gpu.create_buffer(length, usage, MemoryLocation::Device)?;
-    let mut target = Target::default();
+    let mut target = PictureTarget::default();
     let mut pipeline = Pipeline::default();
     let made = gpu
         .write(&vertices, 0, bytes)

@@ -22,7 +22,7 @@ const EXTENT: vk::Extent2D = vk::Extent2D { width: SIZE, height: SIZE };
 
 /// Images and a render pass to render a picture.
 #[derive(Default)]
-pub(super) struct Target {
+pub(super) struct PictureTarget {
     pub(super) render_pass: vk::RenderPass,
     framebuffer: vk::Framebuffer,
     /// The images. The last one is copied to the host.
@@ -35,7 +35,7 @@ struct Attachment {
     view: vk::ImageView,
 }
 
-impl Target {
+impl PictureTarget {
     /// Creates the images, the render pass and the framebuffer. Even if that fails, the caller must
     /// call [`destroy`](Self::destroy).
     pub(super) fn make(&mut self, gpu: &Gpu) -> Result<()> {

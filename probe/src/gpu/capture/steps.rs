@@ -70,7 +70,6 @@ unsafe fn record(
         (0..).zip(&bound).map(counter).collect::<Vec<_>>()
     });
     let pipeline = request.pipeline;
-    // SAFETY: the caller's contract.
     unsafe {
         let desc = CaptureDesc::new(pipeline).buffers(&bound).vertex_buffers(&vertex_buffers);
         let mut capture = Capture::new(ctx, kernels);
@@ -94,7 +93,6 @@ unsafe fn draw(
     buffers: &Buffers<'_>,
 ) -> Result<(), RuntimeError> {
     let request = place.request;
-    // SAFETY: the caller's contract.
     unsafe {
         recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
         if !request.indices.is_empty() {
@@ -247,7 +245,6 @@ unsafe fn fills_to_copies(ctx: &Context, cmd: vk::CommandBuffer) {
         .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
         .dst_access_mask(vk::AccessFlags::TRANSFER_WRITE);
     let (stage, none) = (vk::PipelineStageFlags::TRANSFER, vk::DependencyFlags::empty());
-    // SAFETY: the caller's contract.
     unsafe { ctx.device().cmd_pipeline_barrier(cmd, stage, stage, none, &[barrier], &[], &[]) };
 }
 
@@ -271,7 +268,6 @@ unsafe fn transfer_to_captures(ctx: &Context, cmd: vk::CommandBuffer, backends: 
     let barrier = vk::MemoryBarrier::default()
         .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
         .dst_access_mask(access);
-    // SAFETY: the caller's contract.
     unsafe {
         ctx.device().cmd_pipeline_barrier(
             cmd,

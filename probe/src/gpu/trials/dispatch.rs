@@ -50,7 +50,6 @@ unsafe fn stores_to_dispatches(ctx: &Context, cmd: vk::CommandBuffer) {
     let barrier = vk::MemoryBarrier::default()
         .src_access_mask(vk::AccessFlags::SHADER_WRITE)
         .dst_access_mask(stores | vk::AccessFlags::INDIRECT_COMMAND_READ);
-    // SAFETY: the caller's contract.
     unsafe {
         ctx.device().cmd_pipeline_barrier(cmd, shader, behind, none, &[barrier], &[], &[]);
     }

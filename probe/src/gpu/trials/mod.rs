@@ -236,7 +236,6 @@ impl Kit {
 /// # Safety
 /// `cmd` is being recorded, outside of a render pass instance.
 unsafe fn end(ctx: &Context, cmd: vk::CommandBuffer, backend: Backend) {
-    // SAFETY: the caller's contract.
     unsafe { ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER) };
 }
 

@@ -190,8 +190,8 @@ impl Stores {
         })
     }
 
-    /// Returns the result of the trial, and a description for the report. `words` has the counts that [`run`](Self::run)
-    /// returned.
+    /// Returns the result of the trial, and a description for the report. `words` has the counts that
+    /// [`run`](Self::run) returned.
     pub(super) fn judge(&self, words: &[u32]) -> (TrialResult, String) {
         let (mut missing, mut unused, mut repeated) =
             (Vertices::default(), Vertices::default(), Vertices::default());

@@ -8,7 +8,7 @@
 
 use spirv::Op;
 
-use super::parts::Part;
+use super::parts::InputPart;
 use super::{Indices, Inputs, LowerError, LoweredAttribute};
 use crate::lower::functions::Function;
 use crate::spirv::Id;
@@ -34,13 +34,13 @@ struct Element {
 }
 
 impl Inputs<'_> {
-    /// Generates the value of a [`Part`]: a scalar or a vector in an input variable.
+    /// Generates the value of an [`InputPart`]: a scalar or a vector in an input variable.
     pub(super) fn attribute(
         &mut self,
         linker: &mut Linker<'_, '_>,
         code: &mut Code,
         indices: Indices,
-        part: &Part<'_>,
+        part: &InputPart<'_>,
     ) -> Result<Id, LowerError> {
         let (attribute, first_dword) = self.find(part)?;
         let format = attribute.format;
@@ -60,7 +60,7 @@ impl Inputs<'_> {
     /// Finds the attribute that a part is read from, and the number of the attribute's dword at
     /// which the part's location begins: 4 if the location is the second one of a 64-bit format,
     /// otherwise 0.
-    fn find(&self, part: &Part<'_>) -> Result<(VertexAttribute, u32), LowerError> {
+    fn find(&self, part: &InputPart<'_>) -> Result<(VertexAttribute, u32), LowerError> {
         let (variable, location) = (|| self.label(part.variable), part.location);
         let takes_two = |a: &&VertexAttribute| a.format.size() > 16;
         let before = || self.vertex_input.attribute(location.checked_sub(1)?).filter(takes_two);
@@ -110,7 +110,7 @@ impl Inputs<'_> {
         linker: &mut Linker<'_, '_>,
         code: &mut Code,
         indices: Indices,
-        part: &Part<'_>,
+        part: &InputPart<'_>,
         attribute: &VertexAttribute,
     ) -> Result<Element, LowerError> {
         let binding = self.vertex_input.binding(attribute.binding).ok_or_else(|| {
@@ -157,7 +157,7 @@ impl Inputs<'_> {
         linker: &mut Linker<'_, '_>,
         code: &mut Code,
         element: Element,
-        part: &Part<'_>,
+        part: &InputPart<'_>,
         format: VertexFormat,
         first_dword: u32,
     ) -> Result<Id, LinkError> {
@@ -247,7 +247,7 @@ fn components(
     builder: &mut Builder<'_>,
     code: &mut Code,
     (all, width): (Id, u32),
-    part: &Part<'_>,
+    part: &InputPart<'_>,
     format: VertexFormat,
 ) -> Id {
     let wanted = part.component..part.component + part.count;

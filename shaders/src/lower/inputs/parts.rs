@@ -21,7 +21,7 @@ const MAX_STEPS: u32 = 1 << 12;
 
 /// A scalar or a vector in an input variable.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::lower) struct Part<'v> {
+pub(in crate::lower) struct InputPart<'v> {
     pub(in crate::lower) variable: &'v Variable,
     pub(in crate::lower) ty: Id,
     pub(in crate::lower) class: NumericClass,
@@ -74,7 +74,7 @@ struct InputLocation {
 pub(in crate::lower) fn parts<'v>(
     declarations: &Declarations,
     variable: &'v Variable,
-) -> Result<Vec<Part<'v>>, LowerError> {
+) -> Result<Vec<InputPart<'v>>, LowerError> {
     let mut walk = PartWalk { declarations, variable, parts: Vec::new() };
     let of_variable = |decoration| declarations.decoration_value(variable.id, decoration);
     let location = of_variable(Decoration::Location);
@@ -108,7 +108,7 @@ pub(in crate::lower) fn parts<'v>(
 struct PartWalk<'d, 'v> {
     declarations: &'d Declarations,
     variable: &'v Variable,
-    parts: Vec<Part<'v>>,
+    parts: Vec<InputPart<'v>>,
 }
 
 impl PartWalk<'_, '_> {
@@ -139,7 +139,7 @@ impl PartWalk<'_, '_> {
     fn add(&mut self, ty: Id, InputLocation { location, component }: InputLocation) -> u32 {
         let variable = self.variable;
         if let Some((class, bits, count)) = numeric_vector(self.declarations, ty) {
-            self.parts.push(Part { variable, ty, class, bits, count, location, component });
+            self.parts.push(InputPart { variable, ty, class, bits, count, location, component });
             return location + (count * bits / 32).div_ceil(4);
         }
         let place = |location| InputLocation { location, component };

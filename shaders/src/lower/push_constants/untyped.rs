@@ -13,8 +13,8 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of};
 const PUSH_CONSTANT: u32 = StorageClass::PushConstant as u32;
 
 /// Replaces untyped variables for push constants, and the pointers to their parts, by typed ones. Does nothing if that
-/// is not possible, because an access has another type than the part of the variable that it is to, or because a pointer
-/// is used for something else than accesses.
+/// is not possible, because an access has another type than the part of the variable that it is to, or because a
+/// pointer is used for something else than accesses.
 pub(in crate::lower) fn make_typed(module: &mut Module) {
     let variables = module.section(Section::Declarations);
     let variables: Vec<(Id, Option<Id>)> = variables

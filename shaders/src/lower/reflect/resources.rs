@@ -60,11 +60,9 @@ pub enum DescriptorCount {
     RuntimeArray,
 }
 
-/// The type of a descriptor, derived from the type of the variable: see [Shader Resource and
-/// Storage Class
+/// The type of a descriptor, derived from the type of the variable: see [Shader Resource and Storage Class
 /// Correspondence](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-storage-class-correspondence).
-/// An inline uniform block is a uniform buffer here, because only the set layout distinguishes the
-/// two.
+/// An inline uniform block is a uniform buffer here, because only the set layout distinguishes the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResourceType {
     /// A sampler.

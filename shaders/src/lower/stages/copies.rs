@@ -1,10 +1,10 @@
-//! This module lets a stage read its inputs themselves, where it copies them to a variable of a function first and reads
-//! the copy.
+//! This module removes copies of inputs: a stage that copies its inputs to a variable of a function, and then reads the
+//! copy, reads the inputs themselves instead.
 //!
-//! DXC copies all elements of an `InputPatch` to an array of structures, and passes that to functions. In a shader of
-//! its own this costs little, for drivers see that inputs do not change. In the compute shader, inputs are variables like
-//! any other, and compilers for CPUs take seconds to copy and to index such arrays. Behind a barrier of a control shader
-//! each invocation would need its own copy ([`phases`](super::phases)).
+//! DXC copies all elements of an `InputPatch` to an array of structures, and passes that to functions. As long as the
+//! inputs are inputs, this costs little, because drivers know that they do not change. In the compute shader they are
+//! variables like any other, and compilers for CPUs take seconds to copy and to index such arrays. After a barrier of a
+//! control shader, each invocation would need its own copy ([`phases`](super::phases)).
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ use crate::spirv::{Id, Instruction, Module, Section, ids_of, result_of};
 const MAX_DEPTH: u32 = 32;
 /// The largest number of indices of a part: what every SPIR-V consumer takes.
 const MAX_INDICES: usize = 255;
-/// The largest number of instructions that are followed for all parts together. Shaders of hundreds of loads from copies
-/// of 32 elements take fewer; what is left behind it stays a copy.
+/// The largest number of instructions that are followed for all parts together. Shaders of hundreds of loads from
+/// copies of 32 elements take fewer; what is left behind it stays a copy.
 const MAX_STEPS: usize = 1 << 20;
 
 /// An index into a variable.
@@ -133,8 +133,8 @@ fn encoded(op: Op, operands: &[u32]) -> Vec<u32> {
     code.words().to_vec()
 }
 
-/// Returns the instructions that declare and call functions with fewer arguments, by their results. `arguments` says for
-/// each function which of its arguments it keeps.
+/// Returns the instructions that declare and call functions with fewer arguments, by their results. `arguments` says
+/// for each function which of its arguments it keeps.
 fn shorter_calls(
     builder: &mut Builder<'_>,
     arguments: &FxHashMap<Id, Vec<bool>>,
@@ -402,8 +402,8 @@ impl<'m> Copies<'m> {
     ) -> Option<PartPlace> {
         let (first, others) = elements.split_first()?;
         let mut place = self.source(Id(*first), rest, depth)?;
-        // The sources must differ in exactly one index, which is the number of the element: they are elements of one array.
-        // Of a single element the only valid index is 0, which its source already has.
+        // The sources must differ in exactly one index, which is the number of the element: they are elements of one
+        // array. Of a single element the only valid index is 0, which its source already has.
         if others.is_empty() {
             return Some(place);
         }

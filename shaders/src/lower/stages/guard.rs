@@ -1,5 +1,5 @@
-//! This module restricts side effects to one of the runs of a capture with a geometry shader: they
-//! happen in a run that stores records, and not in the run that counts them.
+//! This module restricts the side effects of shaders to one of the passes of a capture with a geometry shader: they
+//! happen in an emit pass, and not in the count pass.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
@@ -13,9 +13,9 @@ use crate::spirv::static_use::StaticUse;
 use crate::spirv::{Id, Instruction, Section, ids_of, result_of};
 
 /// Makes each side effect of the shaders depend on `has_effects` of the shader library, so that it
-/// happens in one run only: a run that stores records.
+/// happens in one pass only: an emit pass, and never the count pass (see `shaders/geometry.wgsl`).
 ///
-/// Two kinds of side effects happen in all runs nevertheless. The first kind are atomic operations whose result is
+/// Two kinds of side effects happen in all passes nevertheless. The first kind are atomic operations whose result is
 /// used, because other instructions need the result. The second kind are side effects in the header of a loop: the
 /// loop's merge instruction comes after them in this block, so the block cannot be split.
 ///

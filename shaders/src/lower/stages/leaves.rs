@@ -192,9 +192,9 @@ impl LeafWalk<'_> {
 }
 
 impl LeafPlace {
-    /// Returns the [`LeafPlace`] (location or built-in) after a value of `dwords` dwords at this place, in the same array
-    /// or structure: one location later, or two if the value has more than four dwords, at the same component. For a
-    /// built-in, returns the next element of the array.
+    /// Returns the [`LeafPlace`] (location or built-in) after a value of `dwords` dwords at this place, in the same
+    /// array or structure: one location later, or two if the value has more than four dwords, at the same component.
+    /// For a built-in, returns the next element of the array.
     fn after(self, dwords: u32) -> Self {
         match self {
             Self::Location { location, component } => {

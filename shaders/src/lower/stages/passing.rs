@@ -18,8 +18,8 @@ use crate::spirv::entry_point::EntryPoint;
 
 /// The most vertices of which each element is stored to by a constant index, where the number of vertices is not known
 /// when the shader is lowered, and the most such stores. Compilers then keep the elements in registers. Otherwise the
-/// arrays are memory, and llvmpipe compiles each component of a store to a branch for each lane, which for triangles takes
-/// it half of its time. Arrays of large vertices stay in memory: no GPU has registers for them.
+/// arrays are memory, and llvmpipe compiles each component of a store to a branch for each lane, which for triangles
+/// takes it half of its time. Arrays of large vertices stay in memory: no GPU has registers for them.
 const MOST_BY_ELEMENT: u32 = 4;
 const MOST_STORES_BY_ELEMENT: u32 = 64;
 
@@ -287,8 +287,8 @@ impl Copy<'_, '_> {
         }
     }
 
-    /// Generates the store of a value to an input. `slot` is the index of the vertex, if the variable has one element per
-    /// vertex.
+    /// Generates the store of a value to an input. `slot` is the index of the vertex, if the variable has one element
+    /// per vertex.
     fn store(&mut self, input: &Leaf, slot: Option<Id>, value: Id) {
         if input.bits != 64 || input.count == 1 {
             let pointer = self.pointer(input, slot);

@@ -350,8 +350,9 @@ fn merges(i: Instruction<'_>) -> impl Iterator<Item = Id> + use<> {
 /// The values that one phase computes and another phase uses.
 struct Crossing {
     values: Vec<(Id, Id)>,
-    /// The instructions that compute pointers into variables, or load inputs or handles of images and samplers, in order.
-    /// Pointers and handles cannot be saved, and inputs need not be: each phase that uses one has its instruction again.
+    /// The instructions that compute pointers into variables, or load inputs or handles of images and samplers, in
+    /// order. Pointers and handles cannot be saved, and inputs need not be: each phase that uses one has its
+    /// instruction again.
     repeated: Vec<(Id, Vec<u32>)>,
     /// For each value, the index of the phase (the code between two barriers) that computes it.
     of: FxHashMap<Id, usize>,
@@ -399,8 +400,8 @@ impl Crossing {
                 }
             }
         }
-        // A phase that repeats an instruction also uses its operands. An operand may be the result of an earlier one, so
-        // they are visited from the last to the first.
+        // A phase that repeats an instruction also uses its operands. An operand may be the result of an earlier one,
+        // so they are visited from the last to the first.
         for (value, words) in repeated.iter().rev() {
             for part in 0..parts.len() {
                 if of.get(value) != Some(&part) && uses.contains(&(*value, part)) {

@@ -32,7 +32,7 @@ pub(super) enum Event {
 }
 
 #[derive(Debug)]
-pub(super) struct Block<'m> {
+pub(super) struct ScannedBlock<'m> {
     pub(super) events: Vec<Event>,
     /// Whether the function returns at the end of the block.
     pub(super) returns: bool,
@@ -47,7 +47,7 @@ pub(super) struct Block<'m> {
 pub(super) struct Function<'m> {
     pub(super) id: Id,
     /// The blocks in the order of the module. The function begins at the first block.
-    pub(super) blocks: Vec<Block<'m>>,
+    pub(super) blocks: Vec<ScannedBlock<'m>>,
     /// The function's own variables that have no initializer.
     pub(super) locals: Vec<Id>,
     /// The number of components of the module-scope variables and of the function's own variables.
@@ -234,7 +234,7 @@ impl<'m> Body<'_, 'm> {
         if i.is(Op::Label) {
             self.labels.insert(i.operand(0), self.function.blocks.len());
             let (events, successors) = (Vec::new(), Vec::new());
-            self.function.blocks.push(Block {
+            self.function.blocks.push(ScannedBlock {
                 events,
                 returns: false,
                 successors,

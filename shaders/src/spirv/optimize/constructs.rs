@@ -5,7 +5,7 @@ use spirv::Op;
 use crate::spirv::optimize::limits::Stop;
 use crate::spirv::optimize::memory::NOTHING;
 use crate::spirv::optimize::source::{CodeBlock, Merge, phi_value};
-use crate::spirv::optimize::walk::{Edge, Frame, Return, Step, Target, TargetRole, Walk};
+use crate::spirv::optimize::walk::{BranchTarget, Edge, Frame, Return, TargetRole, Walk, WalkStep};
 use crate::spirv::specialization::fold::Scalar;
 use crate::spirv::{Id, Instruction};
 
@@ -17,7 +17,7 @@ impl<'s> Walk<'s, '_> {
         frame: &mut Frame<'s>,
         label: Id,
         block: &'s CodeBlock,
-    ) -> Result<Step, Stop> {
+    ) -> Result<WalkStep, Stop> {
         let terminator = self.known.source.terminator(block);
         match terminator.op() {
             Some(Op::Branch) => self.go(frame, label, terminator.id(0)),
@@ -51,16 +51,16 @@ impl<'s> Walk<'s, '_> {
             }
             Some(op) => {
                 self.values.push(op, &[]);
-                Ok(Step::Ended)
+                Ok(WalkStep::Ended)
             }
             None => Err(frame.refuse()),
         }
     }
 
     /// Follows a branch to the block `to`. If this block has one predecessor, its code is appended to the current
-    /// block of the output. Otherwise it is a [`Target`] (a block with several predecessors), and is written after all
+    /// block of the output. Otherwise it is a [`BranchTarget`] (a block with several predecessors), and is written after all
     /// of them.
-    fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<Step, Stop> {
+    fn go(&mut self, frame: &Frame<'s>, from: Id, to: Id) -> Result<WalkStep, Stop> {
         match self.target(frame, to) {
             Some(number) => {
                 self.check_exit(frame, number)?;
@@ -68,9 +68,9 @@ impl<'s> Walk<'s, '_> {
                 let out = self.targets[number].out;
                 self.values.push(Op::Branch, &[out.0]);
                 self.reach(number, from, place);
-                Ok(Step::Ended)
+                Ok(WalkStep::Ended)
             }
-            None => Ok(Step::At(to, vec![self.edge(from, 0)])),
+            None => Ok(WalkStep::At(to, vec![self.edge(from, 0)])),
         }
     }
 
@@ -96,7 +96,7 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Returns the index in `targets` of the block that has this label in the current function, or `None` if the block
-    /// is not a [`Target`] (a block with several predecessors).
+    /// is not a [`BranchTarget`] (a block with several predecessors).
     fn target(&self, frame: &Frame<'s>, label: Id) -> Option<usize> {
         let targets = self.targets.get(frame.base..)?;
         targets.iter().rposition(|target| target.label == label).map(|n| n + frame.base)
@@ -120,13 +120,13 @@ impl<'s> Walk<'s, '_> {
         label: Id,
         condition: Id,
         terminator: Instruction<'_>,
-    ) -> Result<Step, Stop> {
+    ) -> Result<WalkStep, Stop> {
         match self.branch(frame, label, condition, terminator)?[..] {
-            [] => Ok(Step::Ended),
+            [] => Ok(WalkStep::Ended),
             [(to, place)] => {
                 let edge = self.edge(label, place);
                 self.begin_block(Some(place));
-                Ok(Step::At(to, vec![edge]))
+                Ok(WalkStep::At(to, vec![edge]))
             }
             // Neither side leaves a construct, so the branch would need a merge instruction.
             _ => Err(frame.refuse()),
@@ -181,7 +181,7 @@ impl<'s> Walk<'s, '_> {
         merge: Id,
         condition: Id,
         terminator: Instruction<'_>,
-    ) -> Result<Step, Stop> {
+    ) -> Result<WalkStep, Stop> {
         let begin = self.values.words.len();
         self.open(block, merge, TargetRole::If(Vec::new()))?;
         let arms = self.branch(frame, label, condition, terminator)?;
@@ -193,7 +193,7 @@ impl<'s> Walk<'s, '_> {
             let edge = self.edge(label, place);
             self.begin_block(Some(place));
             self.values.begin_scope();
-            self.walk(frame, Step::At(to, vec![edge]))?;
+            self.walk(frame, WalkStep::At(to, vec![edge]))?;
             self.values.end_scope();
         }
         let target = self.close()?;
@@ -204,7 +204,7 @@ impl<'s> Walk<'s, '_> {
             let (yes, no) = if is_direct_no { (b, a) } else { (a, b) };
             if self.flatten(frame, merge, condition, [yes, no], begin)? {
                 self.block = header;
-                return Ok(Step::At(merge, Vec::new()));
+                return Ok(WalkStep::At(merge, Vec::new()));
             }
         }
         self.merge(frame, target)
@@ -268,7 +268,7 @@ impl<'s> Walk<'s, '_> {
         block: &'s CodeBlock,
         merge: Id,
         terminator: Instruction<'_>,
-    ) -> Result<Step, Stop> {
+    ) -> Result<WalkStep, Stop> {
         let selector = self.lookup_value(terminator.id(0))?;
         let ty = self.values.type_of(selector).and_then(|ty| self.values.scalar_type(ty));
         // For wider integers, the literals of the `OpSwitch` have two words.
@@ -304,7 +304,12 @@ impl<'s> Walk<'s, '_> {
                 Some(target) if target < first => outside.push((target, out)),
                 _ => {
                     let edges = vec![self.edge(label, 0)];
-                    self.targets.push(Target { label: case, out, edges, kind: TargetRole::Case });
+                    self.targets.push(BranchTarget {
+                        label: case,
+                        out,
+                        edges,
+                        kind: TargetRole::Case,
+                    });
                 }
             }
         }
@@ -323,7 +328,7 @@ impl<'s> Walk<'s, '_> {
             self.block = header;
             self.values.begin_scope();
             self.join(&case.edges, case.out);
-            self.walk(frame, Step::At(case.label, case.edges))?;
+            self.walk(frame, WalkStep::At(case.label, case.edges))?;
             self.values.end_scope();
         }
         let target = self.close()?;
@@ -335,19 +340,23 @@ impl<'s> Walk<'s, '_> {
         let control = self.known.source.merge(block).map_or(0, |i| i.operand(1));
         let out = self.values.fresh();
         self.values.push(Op::SelectionMerge, &[out.0, control]);
-        self.targets.push(Target { label: merge, out, edges: Vec::new(), kind });
+        self.targets.push(BranchTarget { label: merge, out, edges: Vec::new(), kind });
         self.nest()
     }
 
-    /// Ends the innermost construct, and returns the [`Target`] that stands for its merge block.
-    pub(super) fn close(&mut self) -> Result<Target, Stop> {
+    /// Ends the innermost construct, and returns the [`BranchTarget`] that stands for its merge block.
+    pub(super) fn close(&mut self) -> Result<BranchTarget, Stop> {
         self.depth -= 1;
         self.targets.pop().ok_or(Stop::GiveUp)
     }
 
     /// Writes the code after a construct that has ended. `target` stands for the construct's merge block.
-    pub(super) fn merge(&mut self, frame: &mut Frame<'s>, target: Target) -> Result<Step, Stop> {
-        let Target { label, out, mut edges, kind } = target;
+    pub(super) fn merge(
+        &mut self,
+        frame: &mut Frame<'s>,
+        target: BranchTarget,
+    ) -> Result<WalkStep, Stop> {
+        let BranchTarget { label, out, mut edges, kind } = target;
         let returns = match &kind {
             TargetRole::If(returns) | TargetRole::Switch(returns) => returns.len(),
             _ => 0,
@@ -356,11 +365,11 @@ impl<'s> Walk<'s, '_> {
             (0, 0) => {
                 self.values.push(Op::Label, &[out.0]);
                 self.values.push(Op::Unreachable, &[]);
-                Ok(Step::Ended)
+                Ok(WalkStep::Ended)
             }
             (0, _) => {
                 self.join(&edges, out);
-                Ok(Step::At(label, edges))
+                Ok(WalkStep::At(label, edges))
             }
             (_, 0) => self.join_returns(frame, out, kind),
             // All paths except one return. The code after the selection becomes a part of the selection, on the path
@@ -370,9 +379,9 @@ impl<'s> Walk<'s, '_> {
                 self.values.begin_scope();
                 self.begin_block(Some(edge.place));
                 self.state.clone_from(&edge.state);
-                self.targets.push(Target { label: NOTHING, out, edges, kind });
+                self.targets.push(BranchTarget { label: NOTHING, out, edges, kind });
                 self.nest()?;
-                self.walk(frame, Step::At(label, vec![edge]))?;
+                self.walk(frame, WalkStep::At(label, vec![edge]))?;
                 self.values.end_scope();
                 let target = self.close()?;
                 self.join_returns(frame, out, target.kind)
@@ -385,16 +394,16 @@ impl<'s> Walk<'s, '_> {
     /// that return are joined, and leave the enclosing selection in the same way. Outside of constructs nothing is
     /// written, and a return from within a loop is refused. If the entry point may return early, its returns become
     /// `OpReturn`.
-    pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<Step, Stop> {
+    pub(super) fn give_back(&mut self, frame: &mut Frame<'s>, value: Id) -> Result<WalkStep, Stop> {
         if frame.is_entry && self.known.returns_early {
             self.values.push(Op::Return, &[]);
-            return Ok(Step::Ended);
+            return Ok(WalkStep::Ended);
         }
         let targets = self.targets.get_mut(frame.base..).unwrap_or_default();
         let Some(target) =
             targets.iter_mut().rfind(|target| !matches!(target.kind, TargetRole::Case))
         else {
-            return Ok(Step::Returned(value));
+            return Ok(WalkStep::Returned(value));
         };
         let (TargetRole::If(returns) | TargetRole::Switch(returns)) = &mut target.kind else {
             return Err(frame.refuse());
@@ -402,6 +411,6 @@ impl<'s> Walk<'s, '_> {
         returns.push(Return { block: self.block, state: self.state.clone(), value });
         let out = target.out;
         self.values.push(Op::Branch, &[out.0]);
-        Ok(Step::Ended)
+        Ok(WalkStep::Ended)
     }
 }

@@ -5,9 +5,9 @@ use spirv::Op;
 use crate::spirv::Id;
 use crate::spirv::declarations::Type;
 use crate::spirv::optimize::limits::Stop;
-use crate::spirv::optimize::memory::State;
+use crate::spirv::optimize::memory::TrackedState;
 use crate::spirv::optimize::simplify;
-use crate::spirv::optimize::walk::{Edge, Frame, Step, TargetRole, Walk};
+use crate::spirv::optimize::walk::{Edge, Frame, TargetRole, Walk, WalkStep};
 
 /// The value of a variable in a block with several predecessors, each of which may have another value for the
 /// variable.
@@ -25,11 +25,12 @@ impl<'s> Walk<'s, '_> {
         frame: &mut Frame<'s>,
         out: Id,
         kind: TargetRole,
-    ) -> Result<Step, Stop> {
+    ) -> Result<WalkStep, Stop> {
         let (TargetRole::If(returns) | TargetRole::Switch(returns)) = kind else {
             return Err(Stop::GiveUp);
         };
-        let states: Vec<(&State, Id)> = returns.iter().map(|r| (&r.state, r.block)).collect();
+        let states: Vec<(&TrackedState, Id)> =
+            returns.iter().map(|r| (&r.state, r.block)).collect();
         self.join_states(&states, out);
         let ty = self.known.source.head(frame.function).id(0);
         let values: Vec<(Id, Id)> = returns.iter().map(|r| (r.value, r.block)).collect();
@@ -79,15 +80,15 @@ impl<'s> Walk<'s, '_> {
 
     /// Begins the block with the label `out`, to which several branches (`edges`) lead.
     pub(super) fn join(&mut self, edges: &[Edge], out: Id) {
-        let states: Vec<(&State, Id)> = edges.iter().map(|e| (&e.state, e.block)).collect();
+        let states: Vec<(&TrackedState, Id)> = edges.iter().map(|e| (&e.state, e.block)).collect();
         self.join_states(&states, out);
     }
 
-    fn join_states(&mut self, states: &[(&State, Id)], out: Id) {
+    fn join_states(&mut self, states: &[(&TrackedState, Id)], out: Id) {
         self.values.push(Op::Label, &[out.0]);
         self.block = out;
         let count = states.iter().map(|(state, _)| state.len()).min().unwrap_or(0);
-        let mut joined = State::with_capacity(count);
+        let mut joined = TrackedState::with_capacity(count);
         for leaf in 0..count {
             let first = states[0].0[leaf];
             if states.iter().all(|(state, _)| state[leaf] == first) {

@@ -7,7 +7,7 @@ use crate::spirv::Id;
 use crate::spirv::optimize::limits::Stop;
 use crate::spirv::optimize::memory::NOTHING;
 use crate::spirv::optimize::source::{CodeBlock, phi_value};
-use crate::spirv::optimize::walk::{Frame, Step, Target, TargetRole, Walk};
+use crate::spirv::optimize::walk::{BranchTarget, Frame, TargetRole, Walk, WalkStep};
 
 impl<'s> Walk<'s, '_> {
     /// Writes a loop. At its header, the values of variables that the loop stores to are not known. So each part of
@@ -19,7 +19,7 @@ impl<'s> Walk<'s, '_> {
         block: &'s CodeBlock,
         merge: Id,
         next: Id,
-    ) -> Result<Step, Stop> {
+    ) -> Result<WalkStep, Stop> {
         if next == label {
             return Err(frame.refuse());
         }
@@ -65,7 +65,7 @@ impl<'s> Walk<'s, '_> {
         self.values.push(Op::Branch, &[0]);
         self.begin_block(Some(place));
 
-        let target = |label, out, kind| Target { label, out, edges: Vec::new(), kind };
+        let target = |label, out, kind| BranchTarget { label, out, edges: Vec::new(), kind };
         self.targets.push(target(merge, merge_out, TargetRole::Loop));
         self.targets.push(target(next, next_out, TargetRole::Next));
         self.nest()?;
@@ -86,7 +86,7 @@ impl<'s> Walk<'s, '_> {
             self.targets.pop();
         } else {
             self.join(&continued.edges, next_out);
-            self.walk(frame, Step::At(next, continued.edges))?;
+            self.walk(frame, WalkStep::At(next, continued.edges))?;
             let back = self.targets.pop().map(|target| target.edges).unwrap_or_default();
             let [edge] = &back[..] else { return Err(frame.refuse()) };
             for (of, place, _, ty) in open {

@@ -10,7 +10,7 @@ use crate::spirv::optimize::values::Values;
 
 /// The values of all tracked variables, by leaf. A leaf is a part of a variable that is neither a
 /// structure nor an array. [`NOTHING`] means that nothing was written to the leaf.
-pub(super) type State = Vec<Id>;
+pub(super) type TrackedState = Vec<Id>;
 
 /// The id that stands for the absence of a value.
 pub(super) const NOTHING: Id = Id(0);
@@ -126,7 +126,7 @@ impl Tracked {
     pub(super) fn load(
         &self,
         values: &mut Values<'_>,
-        state: &State,
+        state: &TrackedState,
         pointer: &Pointer,
     ) -> Result<Id, Stop> {
         let mut leaf = pointer.leaf;
@@ -137,7 +137,7 @@ impl Tracked {
     fn build(
         &self,
         values: &mut Values<'_>,
-        state: &State,
+        state: &TrackedState,
         ty: Id,
         leaf: &mut usize,
     ) -> Result<Id, Stop> {
@@ -157,7 +157,7 @@ impl Tracked {
     pub(super) fn store(
         &self,
         values: &mut Values<'_>,
-        state: &mut State,
+        state: &mut TrackedState,
         pointer: &Pointer,
         value: Id,
     ) -> Result<(), Stop> {
@@ -175,7 +175,13 @@ impl Tracked {
     }
 
     /// Stores the value of a variable's initializer in `state`, if the variable is tracked.
-    pub(super) fn initialize(&self, values: &mut Values<'_>, state: &mut State, id: Id, value: Id) {
+    pub(super) fn initialize(
+        &self,
+        values: &mut Values<'_>,
+        state: &mut TrackedState,
+        id: Id,
+        value: Id,
+    ) {
         if let Some(pointer) = self.pointers.get(&id) {
             spread(values, state, pointer.ty, &mut pointer.leaf.clone(), value);
         }
@@ -184,7 +190,7 @@ impl Tracked {
 
 /// Stores a value in `state`, from leaf number `leaf` on: each part of the value that is neither a structure nor an
 /// array is stored in one leaf.
-fn spread(values: &mut Values<'_>, state: &mut State, ty: Id, leaf: &mut usize, value: Id) {
+fn spread(values: &mut Values<'_>, state: &mut TrackedState, ty: Id, leaf: &mut usize, value: Id) {
     let Some(parts) = parts(values, ty) else {
         if let Some(place) = state.get_mut(*leaf) {
             *place = value;

@@ -11,8 +11,8 @@ use crate::spirv::module::encode;
 use crate::spirv::optimize::instructions::instructions;
 use crate::spirv::{Id, Instruction};
 
-/// Returns the code of a function without the empty sides of its selections. If both sides of a selection are empty, one
-/// of them stays.
+/// Returns the code of a function without the empty sides of its selections. If both sides of a selection are empty,
+/// one of them stays.
 pub(super) fn leave_out_empty(code: &[u32]) -> Vec<u32> {
     let left_out = find(code);
     let mut result = Vec::with_capacity(code.len());

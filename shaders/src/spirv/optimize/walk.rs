@@ -6,7 +6,7 @@ use spirv::{Op, StorageClass};
 use crate::spirv::id_set::IdMap;
 use crate::spirv::optimize::instructions::{Decorations, is_pure};
 use crate::spirv::optimize::limits::{MAX_DEPTH, Stop};
-use crate::spirv::optimize::memory::{NOTHING, State, Tracked};
+use crate::spirv::optimize::memory::{NOTHING, Tracked, TrackedState};
 use crate::spirv::optimize::source::{CodeBlock, Function, Merge, Source, phi_value};
 use crate::spirv::optimize::values::Values;
 use crate::spirv::{Id, Instruction, Module, Section, result_of, visit_ids};
@@ -32,13 +32,14 @@ pub(super) struct Walk<'s, 'm> {
     pub(super) known: Known<'s>,
     pub(super) values: Values<'m>,
     pub(super) tracked: Tracked,
-    pub(super) state: State,
+    pub(super) state: TrackedState,
     /// The blocks with several predecessors to which the current block may branch. The block of the
     /// innermost construct is the last.
-    pub(super) targets: Vec<Target>,
+    pub(super) targets: Vec<BranchTarget>,
     /// The label in the output of the block that is being written.
     pub(super) block: Id,
-    /// The encoded `OpVariable` instructions of the variables that stay in memory, because their values are not tracked.
+    /// The encoded `OpVariable` instructions of the variables that stay in memory, because their values are not
+    /// tracked.
     pub(super) variables: Vec<u32>,
     /// The decorations of new ids, as encoded instructions.
     pub(super) annotations: Vec<Vec<u32>>,
@@ -63,7 +64,7 @@ pub(super) struct Edge {
     /// The label of the block that ends with the branch: `from` in the source, `block` in the output.
     pub(super) from: Id,
     pub(super) block: Id,
-    pub(super) state: State,
+    pub(super) state: TrackedState,
     /// Where the target label of the branch is: an index into the words written so far. The branch may be redirected
     /// there later. 0 if no branch was written.
     pub(super) place: usize,
@@ -74,13 +75,13 @@ pub(super) struct Edge {
 #[derive(Debug)]
 pub(super) struct Return {
     pub(super) block: Id,
-    pub(super) state: State,
+    pub(super) state: TrackedState,
     pub(super) value: Id,
 }
 
 /// A block with several predecessors, all of which are written before it.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct BranchTarget {
     /// The label of the block: `label` in the source, `out` in the output.
     pub(super) label: Id,
     pub(super) out: Id,
@@ -88,7 +89,7 @@ pub(super) struct Target {
     pub(super) kind: TargetRole,
 }
 
-/// The role of a [`Target`]: the merge block of a construct (`If`, `Switch`, `Loop`), or another block.
+/// The role of a [`BranchTarget`]: the merge block of a construct (`If`, `Switch`, `Loop`), or another block.
 #[derive(Debug)]
 pub(super) enum TargetRole {
     /// The merge block of a selection by `OpBranchConditional`. The vector has the returns within the selection.
@@ -114,13 +115,13 @@ pub(super) struct Frame<'s> {
 }
 
 /// The block or caller to which the control flow goes after a piece of code.
-pub(super) enum Step {
+pub(super) enum WalkStep {
     /// The control flow goes to a block of the source, over these edges (the branches to the block). The label of the
     /// block, and the phis of tracked variables in it, are in the output already.
     At(Id, Vec<Edge>),
     /// The control flow goes to the caller, with the value that the function returns, or [`NOTHING`].
     Returned(Id),
-    /// No code follows directly: the branch goes to a [`Target`] (a block with several predecessors, which is written
+    /// No code follows directly: the branch goes to a [`BranchTarget`] (a block with several predecessors, which is written
     /// after all of them), or the control flow ends, for example at `OpUnreachable`.
     Ended,
 }
@@ -139,7 +140,7 @@ impl<'s, 'm> Walk<'s, 'm> {
             known,
             values,
             tracked: Tracked::default(),
-            state: State::new(),
+            state: TrackedState::new(),
             targets: Vec::new(),
             block: NOTHING,
             variables: Vec::new(),
@@ -190,7 +191,9 @@ impl<'s, 'm> Walk<'s, 'm> {
         self.values.push(Op::Label, &[self.block.0]);
         self.track_private(private);
         let mut frame = self.frame(function, true)?;
-        if let Step::Returned(_) = self.walk(&mut frame, Step::At(function.first, Vec::new()))? {
+        if let WalkStep::Returned(_) =
+            self.walk(&mut frame, WalkStep::At(function.first, Vec::new()))?
+        {
             self.values.push(Op::Return, &[]);
         }
         if self.values.overflows { Err(Stop::GiveUp) } else { Ok(()) }
@@ -230,16 +233,25 @@ impl<'s, 'm> Walk<'s, 'm> {
         Ok(())
     }
 
-    /// Follows the control flow until it returns from the function, branches to a [`Target`] (a block with several
+    /// Follows the control flow until it returns from the function, branches to a [`BranchTarget`] (a block with several
     /// predecessors), or ends.
-    pub(super) fn walk(&mut self, frame: &mut Frame<'s>, mut step: Step) -> Result<Step, Stop> {
-        while let Step::At(label, edges) = step {
+    pub(super) fn walk(
+        &mut self,
+        frame: &mut Frame<'s>,
+        mut step: WalkStep,
+    ) -> Result<WalkStep, Stop> {
+        while let WalkStep::At(label, edges) = step {
             step = self.enter(frame, label, &edges)?;
         }
         Ok(step)
     }
 
-    fn enter(&mut self, frame: &mut Frame<'s>, label: Id, edges: &[Edge]) -> Result<Step, Stop> {
+    fn enter(
+        &mut self,
+        frame: &mut Frame<'s>,
+        label: Id,
+        edges: &[Edge],
+    ) -> Result<WalkStep, Stop> {
         let source = self.known.source;
         let block = source.block(frame.function, label).ok_or_else(|| frame.refuse())?;
         // In structured control flow, a block with several predecessors is a target. A block that is entered twice in a
@@ -332,11 +344,11 @@ impl<'s, 'm> Walk<'s, 'm> {
         frame: &mut Frame<'s>,
         label: Id,
         block: &'s CodeBlock,
-    ) -> Result<Step, Stop> {
+    ) -> Result<WalkStep, Stop> {
         for i in self.known.source.body(block) {
             if i.is(Op::FunctionCall) {
                 if !self.call(frame, i)? {
-                    return Ok(Step::Ended);
+                    return Ok(WalkStep::Ended);
                 }
             } else {
                 self.write(frame, i)?;
@@ -484,7 +496,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         }
         let leaves = self.tracked.leaf_types.len();
         let mut inner = self.frame(function, false)?;
-        let step = self.walk(&mut inner, Step::At(function.first, Vec::new()))?;
+        let step = self.walk(&mut inner, WalkStep::At(function.first, Vec::new()))?;
         self.depth -= 1;
         self.tracked.truncate(leaves);
         self.state.truncate(leaves);
@@ -493,7 +505,7 @@ impl<'s, 'm> Walk<'s, 'm> {
         for local in source.parameters(function).chain(source.variables(function)) {
             self.ids.remove(local.id(1));
         }
-        let Step::Returned(value) = step else { return Ok(false) };
+        let WalkStep::Returned(value) = step else { return Ok(false) };
         self.ids.insert(result, value);
         Ok(true)
     }

@@ -19,9 +19,9 @@ use crate::spirv::{Id, Instruction, Module, Section, accesses_of_copy, result_of
 const SHARED: [StorageClass; 3] =
     [StorageClass::StorageBuffer, StorageClass::Uniform, StorageClass::PhysicalStorageBuffer];
 
-/// Gives a module with the memory model `Simple` or `GLSL450` the model `Vulkan`, without the extension that declares it
-/// before SPIR-V 1.5. Does nothing if variables are coherent or volatile and there are untyped pointers, of whose accesses
-/// nothing is known here.
+/// Gives a module with the memory model `Simple` or `GLSL450` the model `Vulkan`, without the extension that declares
+/// it before SPIR-V 1.5. Does nothing if variables are coherent or volatile and there are untyped pointers, of whose
+/// accesses nothing is known here.
 pub(super) fn raise_to_vulkan(module: &mut Module) {
     let [coherent, volatile] = [Decoration::Coherent, Decoration::Volatile]
         .map(|decoration| module.section(Section::Annotations).any(|i| decorates(i, decoration)));
@@ -90,7 +90,8 @@ fn replace_scopes(module: &mut Module, is_volatile: bool) {
     });
 }
 
-/// Makes what accesses to buffers and images store available to other invocations, and what others store visible to them.
+/// Makes what accesses to buffers and images store available to other invocations, and what others store visible to
+/// them.
 fn share_accesses(module: &mut Module, is_volatile: bool) {
     let shared = shared_pointers(module);
     let scope = Builder::new(module).constant(Scope::QueueFamily as u32);

@@ -62,7 +62,6 @@ impl<'a> Query2<'a> {
     /// # Safety
     /// `pd` belongs to the instance, and the device supports every structure of the chain.
     unsafe fn features(&self, pd: vk::PhysicalDevice, out: &mut vk::PhysicalDeviceFeatures2<'_>) {
-        // SAFETY: the caller's contract.
         unsafe {
             match self {
                 Self::Core(instance) => instance.get_physical_device_features2(pd, out),
@@ -78,7 +77,6 @@ impl<'a> Query2<'a> {
         pd: vk::PhysicalDevice,
         out: &mut vk::PhysicalDeviceProperties2<'_>,
     ) {
-        // SAFETY: the caller's contract.
         unsafe {
             match self {
                 Self::Core(instance) => instance.get_physical_device_properties2(pd, out),
@@ -163,8 +161,8 @@ pub(crate) unsafe fn query(
     let mut portability_limits = vk::PhysicalDevicePortabilitySubsetPropertiesKHR::default();
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut properties2 = vk::PhysicalDeviceProperties2::default();
-    // The loader lists the extensions that manifests of implicit layers promise, whether or not the driver has them. The
-    // properties are asked only where the feature tells that it does.
+    // The loader also lists extensions that only the manifests of implicit layers promise. So a list is no proof that
+    // the driver has an extension. The properties of one are queried only if its feature shows that the driver has it.
     chain! { properties2,
         xfb.transform_feedback == vk::TRUE => xfb_limits,
         has_provoking => provoking_limits,

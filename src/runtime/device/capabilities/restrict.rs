@@ -12,9 +12,9 @@ impl Capabilities {
     /// `info` is the structure that the device was created with, or an equivalent one: it has the enabled extensions,
     /// and the enabled features in `pEnabledFeatures`, in `VkPhysicalDeviceFeatures2` or in other structures of the
     /// chain. Afterwards [`availability`](Self::availability) and
-    /// [`required_features`](crate::runtime::required_features) consider only what is enabled. A device with the feature
-    /// `vulkanMemoryModel` and without `vulkanMemoryModelDeviceScope` cannot capture by compute, so a device that has the
-    /// former must not be described without it.
+    /// [`required_features`](crate::runtime::required_features) consider only what is enabled. A device with the
+    /// feature `vulkanMemoryModel` and without `vulkanMemoryModelDeviceScope` cannot capture by compute, so a device
+    /// that has the former must not be described without it.
     ///
     /// ```no_run
     /// use ash::{khr, vk};
@@ -45,10 +45,8 @@ impl Capabilities {
     /// [`vkCreateDevice`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html). Its queue
     /// create infos are not read.
     pub unsafe fn restrict(&mut self, info: &vk::DeviceCreateInfo<'_>) {
-        // SAFETY: the caller's contract.
         let (names, core) =
             unsafe { (extensions::extension_names(info), extensions::core_features(info)) };
-        // SAFETY: the caller's contract.
         let has = |feature: ChainedFeature| unsafe { feature.is_enabled(info.p_next) };
         self.restricted = true;
         self.extensions.retain(|name| names.contains(&name.as_c_str()));

@@ -1,8 +1,8 @@
 //! Features in the `pNext` chain of `VkDeviceCreateInfo`: finds the features that an application
 //! enabled, and enables the features that captures need.
 //!
-//! A feature that was promoted to a Vulkan version is a member of two structures: the structure of its
-//! extension, and `VkPhysicalDeviceVulkan1xFeatures`. A chain may contain only one of the two
+//! A feature that was promoted to a Vulkan version is a member of two structures: the structure of its extension, and
+//! `VkPhysicalDeviceVulkan1xFeatures`. A chain may contain only one of the two
 //! ([VUID-VkDeviceCreateInfo-pNext-02829](https://docs.vulkan.org/refpages/latest/refpages/source/VkDeviceCreateInfo.html#VUID-VkDeviceCreateInfo-pNext-02829)
 //! and the VUIDs after it).
 
@@ -170,7 +170,6 @@ impl ChainedFeature {
     /// The chain is valid.
     unsafe fn find(self, chain: *const c_void) -> Option<*mut vk::Bool32> {
         for &(s_type, offset) in self.positions() {
-            // SAFETY: the caller's contract.
             if let Some(structure) = unsafe { find_structure(chain, s_type) } {
                 // SAFETY: every structure of that type has the member at that offset.
                 return Some(unsafe { structure.byte_add(offset) }.cast());
@@ -199,7 +198,6 @@ impl ChainedFeature {
     /// # Safety
     /// The chain is valid, and its structures may be written.
     pub(super) unsafe fn enable(self, chain: *const c_void) -> bool {
-        // SAFETY: the caller's contract.
         let member = unsafe { self.find(chain) };
         if let Some(member) = member {
             // SAFETY: the caller's contract; the member is a VkBool32.
@@ -247,7 +245,6 @@ pub(super) unsafe fn find_core_features(
 /// # Safety
 /// `info` is valid.
 pub(crate) unsafe fn core_features(info: &vk::DeviceCreateInfo<'_>) -> vk::PhysicalDeviceFeatures {
-    // SAFETY: the caller's contract.
     unsafe {
         let chained = find_core_features(info.p_next).map(|features| *features);
         chained.or_else(|| info.p_enabled_features.as_ref().copied()).unwrap_or_default()
@@ -263,9 +260,7 @@ pub(crate) unsafe fn extension_names<'a>(info: &vk::DeviceCreateInfo<'a>) -> Vec
     if count == 0 || info.pp_enabled_extension_names.is_null() {
         return Vec::new();
     }
-    // SAFETY: the caller's contract.
     let names: &[*const c_char] =
         unsafe { std::slice::from_raw_parts(info.pp_enabled_extension_names, count) };
-    // SAFETY: the caller's contract.
     names.iter().map(|&name| unsafe { CStr::from_ptr(name) }).collect()
 }

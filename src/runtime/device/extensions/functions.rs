@@ -44,7 +44,6 @@ impl AddressFn {
     /// memory that was allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub(crate) unsafe fn get(&self, buffer: vk::Buffer) -> u64 {
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
-        // SAFETY: the caller's contract.
         unsafe { (self.function)(self.device, &info) }
     }
 }
@@ -133,7 +132,6 @@ impl TransformFeedbackFn {
     /// # Safety
     /// The valid usage of the command.
     pub(crate) unsafe fn draw_byte_count(&self, cmd: vk::CommandBuffer, draw: &ByteCountDraw) {
-        // SAFETY: the caller's contract.
         unsafe {
             (self.0.fp().cmd_draw_indirect_byte_count_ext)(
                 cmd,

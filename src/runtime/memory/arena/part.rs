@@ -16,7 +16,7 @@ const MIN_GROWTH: u64 = 64 << 10;
 
 /// A bump allocator over blocks, which are buffers. Each suballocation lies within one block.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ArenaPart {
     kind: PartKind,
     blocks: Vec<ArenaBlock>,
     /// The index of the block that memory is taken from. Nothing is taken from later blocks.
@@ -52,7 +52,7 @@ pub(crate) struct Suballocation {
     pub(crate) offset: u64,
 }
 
-/// How much of a part (upload or scratch) was taken at some time, for [`Part::rewind`].
+/// How much of a part (upload or scratch) was taken at some time, for [`ArenaPart::rewind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Level {
     current: usize,
@@ -131,7 +131,7 @@ impl ArenaBlock {
     }
 }
 
-impl Part {
+impl ArenaPart {
     /// What [`RuntimeError::ArenaFull`] calls scratch memory.
     pub(crate) const SCRATCH: &'static str = PartKind::Scratch.name();
 
@@ -149,7 +149,6 @@ impl Part {
         // If rounding up overflows, the allocation of `size` bytes fails anyway: no device has that much memory.
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size).max(READABLE);
         check_size(ctx, kind, size)?;
-        // SAFETY: the caller's contract.
         let block = unsafe { ArenaBlock::new(ctx, allocator, kind, size) }?;
         Ok(Self { kind, blocks: vec![block], current: 0, was_reset: false })
     }
@@ -231,11 +230,9 @@ impl Part {
         let size = capacity.max(MIN_GROWTH).min(most).max(bytes);
         let size = size.checked_next_multiple_of(ALIGNMENT).unwrap_or(size);
         self.blocks.try_room(1)?;
-        // SAFETY: the caller's contract.
         let mut block = unsafe { ArenaBlock::new(ctx, allocator, self.kind, size) };
         if block.is_err() && size > bytes {
             // The allocator may have fewer than `size` bytes left, but enough for the `bytes` that are needed.
-            // SAFETY: the caller's contract.
             block = unsafe { ArenaBlock::new(ctx, allocator, self.kind, bytes.max(READABLE)) };
         }
         let block = block?;
@@ -348,7 +345,6 @@ impl Part {
         let block = self.blocks.iter_mut().find(|block| block.buffer.raw() == place.buffer);
         let (start, size) = (place.offset + offset as u64, bytes.len() as u64);
         let target = match block {
-            // SAFETY: the caller's contract.
             Some(block) => unsafe { block.buffer.mapped_part_mut(start, size) },
             None => &mut [],
         };
@@ -363,7 +359,6 @@ impl Part {
         allocator: &mut (impl MemoryAllocator + ?Sized),
     ) {
         for block in self.blocks {
-            // SAFETY: the caller's contract.
             unsafe { ctx.destroy(block.buffer, allocator) };
         }
     }

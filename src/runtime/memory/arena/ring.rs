@@ -51,7 +51,6 @@ impl ArenaRing {
     ) -> Result<Self, RuntimeError> {
         let mut this = Self { arenas: Vec::new(), current: 0 };
         for _ in 0..frames.max(1) {
-            // SAFETY: the caller's contract.
             match unsafe { Arena::new(ctx, allocator, desc) } {
                 Ok(arena) => this.arenas.push(arena),
                 Err(error) => {
@@ -78,7 +77,6 @@ impl ArenaRing {
     pub unsafe fn next_frame(&mut self) -> &mut Arena {
         self.current = (self.current + 1) % self.arenas.len();
         let arena = &mut self.arenas[self.current];
-        // SAFETY: the caller's contract.
         unsafe { arena.reset() };
         arena
     }
@@ -92,7 +90,6 @@ impl ArenaRing {
 
 impl<A: MemoryAllocator + ?Sized> DestroyObject<A> for ArenaRing {
     unsafe fn destroy(self, ctx: &Context, allocator: &mut A) {
-        // SAFETY: the caller's contract.
         unsafe { ctx.destroy(self.arenas, allocator) };
     }
 }

@@ -31,7 +31,6 @@ impl Sets {
         let device = ctx.device();
         let count = count.max(1);
         let mut this = Self {
-            // SAFETY: the caller's contract.
             layout: unsafe { create_layout(ctx, limits) }?,
             pool: vk::DescriptorPool::null(),
             sets: Vec::new(),
@@ -132,7 +131,6 @@ impl PipelineLayout {
     ) -> Result<Self, RuntimeError> {
         let mut set_layouts = set_layouts.to_vec();
         let table = match limits {
-            // SAFETY: the caller's contract.
             Some(limits) => unsafe { create_layout(ctx, limits) }?,
             None => vk::DescriptorSetLayout::null(),
         };
@@ -140,7 +138,6 @@ impl PipelineLayout {
         let info = vk::PipelineLayoutCreateInfo::default()
             .set_layouts(&set_layouts)
             .push_constant_ranges(ranges);
-        // SAFETY: the caller's contract.
         match unsafe { ctx.device().create_pipeline_layout(&info, None) } {
             Ok(raw) => Ok(Self { raw, table }),
             Err(result) => {
@@ -177,7 +174,6 @@ unsafe fn create_layout(
     };
     let bindings = [binding(0), binding(1)];
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-    // SAFETY: the caller's contract.
     unsafe { ctx.device().create_descriptor_set_layout(&info, None) }
         .map_err(RuntimeError::vulkan("vkCreateDescriptorSetLayout"))
 }

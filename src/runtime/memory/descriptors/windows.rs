@@ -47,8 +47,9 @@ pub(in crate::runtime::memory) struct Range {
 ///
 /// Ranges that touch share a window. If that still leaves too many windows, neighbouring ranges of a span share a
 /// window, which then also covers the gap between them. The narrowest gaps are covered first, but gaps that overlap one
-/// of `others` last. `others` are the ranges that are accessed for other [purposes](crate::runtime::memory::descriptors::purpose::Purpose), for example the
-/// ranges to which captures write while `ranges` are read.
+/// of `others` last. `others` are the ranges that are accessed for other
+/// [purposes](crate::runtime::memory::descriptors::purpose::Purpose), for example the ranges to which captures write
+/// while `ranges` are read.
 pub(in crate::runtime::memory) fn cover(
     mut ranges: Vec<Range>,
     others: impl Iterator<Item = Window>,

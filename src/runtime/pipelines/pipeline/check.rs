@@ -18,8 +18,8 @@ use vkxfb_rewriter::lower::{Backend, Lowered, LoweredGeometry, LoweredKind};
 use vkxfb_rewriter::tessellator::Domain;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
-/// Checks that the number of control points of a patch is not 0, and not larger than the shaders of captures allow, which
-/// is what every device allows.
+/// Checks that the number of control points of a patch is not 0, and not larger than the shaders of captures allow,
+/// which is what every device allows.
 pub(crate) fn check_control_points(points: u32) -> Result<(), RuntimeError> {
     if points == 0 {
         return Err(RuntimeError::NoControlPoints);

@@ -30,7 +30,6 @@ impl Pipeline {
         ctx: &Context,
         key: Key,
     ) -> Result<vk::Pipeline, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe { self.compiled(ctx, key, vk::PipelineCache::null()) }
     }
 
@@ -50,7 +49,6 @@ impl Pipeline {
         let Objects { raw, layout } = &self.shared.objects;
         match raw {
             Raw::Graphics(raw) | Raw::Foreign(raw) => Ok(*raw),
-            // SAFETY: the caller's contract.
             Raw::Compute(pipelines) => unsafe { pipelines.get(ctx, layout.raw, key, cache) },
         }
     }
@@ -108,7 +106,6 @@ impl ComputePipelines {
             let constants = PipelineSpecialization::new(ctx, &self.shader, &key);
             let words = specialized(ctx, &self.shader, &constants, self.set_count)?;
             let none = vk::SpecializationInfo::default();
-            // SAFETY: the caller's contract.
             let made = unsafe {
                 let resources = ComputeResources::of(&self.descriptors, layout);
                 compute_pipeline_with(resources, ctx.device(), cache, &words, &self.entry, &none)

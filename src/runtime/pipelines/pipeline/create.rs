@@ -47,9 +47,9 @@ pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
     vk::PushConstantRange { stage_flags: stages(shader), offset, size }
 }
 
-/// Creates the pipeline layout for a [checked](crate::runtime::pipelines::pipeline::check) description: the range of push constants, the set layouts
-/// of the application, and under the descriptor plan the set layout of the plan behind them. A pipeline for descriptor
-/// heaps has none.
+/// Creates the pipeline layout for a [checked](crate::runtime::pipelines::pipeline::check) description: the range of
+/// push constants, the set layouts of the application, and under the descriptor plan the set layout of the plan behind
+/// them. A pipeline for descriptor heaps has none.
 ///
 /// # Safety
 /// The device of `ctx` is live, and the set layouts belong to it.
@@ -66,14 +66,15 @@ pub(super) unsafe fn create_layout(
         _ => None,
     };
     let ranges = if ranges[0].size == 0 { &[][..] } else { &ranges };
-    // SAFETY: the caller's contract.
     unsafe { PipelineLayout::new(ctx, desc.set_layouts, limits, ranges) }
 }
 
-/// Creates the Vulkan pipeline for a [checked](crate::runtime::pipelines::pipeline::check) description of the native or the vertex backend.
+/// Creates the Vulkan pipeline for a [checked](crate::runtime::pipelines::pipeline::check) description of the native or
+/// the vertex backend.
 ///
 /// # Safety
-/// The requirements of [`Pipeline::new`](crate::runtime::Pipeline::new) apply, and `layout` was created for the description.
+/// The requirements of [`Pipeline::new`](crate::runtime::Pipeline::new) apply, and `layout` was created for the
+/// description.
 pub(super) unsafe fn graphics_pipeline(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
@@ -95,7 +96,6 @@ pub(super) unsafe fn graphics_pipeline(
     }
     all.push((shader.stage, &words, entry));
     let code: Vec<&[u32]> = all.iter().map(|(_, words, _)| *words).collect();
-    // SAFETY: the caller's contract.
     unsafe {
         with_modules(device, &code, |modules| {
             let stages = all.iter().zip(modules).map(|((stage, _, name), module)| {
@@ -222,7 +222,6 @@ pub unsafe fn compute_pipeline(
     constants: &vk::SpecializationInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
     let resources = ComputeResources::sets(layout);
-    // SAFETY: the caller's contract.
     unsafe { compute_pipeline_with(resources, device, cache, words, entry, constants) }
 }
 
@@ -270,7 +269,6 @@ pub(crate) unsafe fn compute_pipeline_with(
     entry: &CStr,
     constants: &vk::SpecializationInfo<'_>,
 ) -> Result<vk::Pipeline, RuntimeError> {
-    // SAFETY: the caller's contract.
     unsafe {
         with_modules(device, &[words], |modules| {
             let mut stage = vk::PipelineShaderStageCreateInfo::default()
@@ -318,7 +316,6 @@ unsafe fn with_modules<T>(
     let mut modules = Vec::new();
     let created = code.iter().try_for_each(|words| {
         let info = vk::ShaderModuleCreateInfo::default().code(words);
-        // SAFETY: the caller's contract.
         let module = unsafe { device.create_shader_module(&info, None) };
         modules.push(module.map_err(RuntimeError::vulkan("vkCreateShaderModule"))?);
         Ok(())

@@ -57,7 +57,6 @@ impl<'a> SetLayoutInfo<'a> {
     /// [`vkCreateDescriptorSetLayout`](https://docs.vulkan.org/refpages/latest/refpages/source/VkDescriptorSetLayoutCreateInfo.html).
     /// The chain and the immutable samplers are not read; [`info`](Self::info) contains the pointers to them.
     pub unsafe fn with_compute(info: &vk::DescriptorSetLayoutCreateInfo<'a>) -> Self {
-        // SAFETY: the caller's contract.
         let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
         let visible =
             |binding: &vk::DescriptorSetLayoutBinding<'a>| vk::DescriptorSetLayoutBinding {
@@ -424,8 +423,8 @@ fn of_other_stages(
 
 /// Returns where to put the sysvals of the vertex backend in a pipeline of the application
 /// ([`Pipeline::from_raw`](crate::runtime::Pipeline::from_raw)) whose other stages also have push constants. Pass the
-/// result to [`vertex::lower_at`](vkxfb_rewriter::lower::vertex::lower_at). `ranges` are the ranges of the application's
-/// pipeline layout, and `max_push_constants` is `maxPushConstantsSize`
+/// result to [`vertex::lower_at`](vkxfb_rewriter::lower::vertex::lower_at). `ranges` are the ranges of the
+/// application's pipeline layout, and `max_push_constants` is `maxPushConstantsSize`
 /// ([`Limits::max_push_constants`](crate::runtime::Limits::max_push_constants)).
 ///
 /// Ranges that only the vertex stage has do not matter, because captures read the push constants of the vertex stage

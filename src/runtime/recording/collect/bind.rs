@@ -86,7 +86,6 @@ impl Collector {
     pub(super) unsafe fn find_attributes(&mut self) -> Result<(), RuntimeError> {
         let pipeline = self.bound.pipeline.clone();
         let buffers = std::mem::take(&mut self.bound.vertex_buffers);
-        // SAFETY: the caller's contract.
         let attributes = unsafe { self.attributes_of(pipeline.as_ref(), &buffers) };
         self.bound.vertex_buffers = buffers;
         self.bindings.attributes.try_push(attributes?)?;
@@ -131,8 +130,9 @@ impl Collector {
             limits.min().unwrap_or(u32::MAX)
         };
         attributes.vertices = least(|rate| *rate == InputRate::Vertex);
-        // The divisors are not considered, because this limit is used only for draws of one instance, which read element
-        // `first_instance` whatever the divisor is. For draws of several instances the shader checks every access.
+        // The divisors are not considered, because this limit is used only for draws of one instance, which read
+        // element `first_instance` whatever the divisor is. For draws of several instances the shader checks every
+        // access.
         attributes.instances = least(|rate| *rate != InputRate::Vertex);
         let others = descriptors.get(INLINE_ATTRIBUTES..).unwrap_or_default();
         if found.is_ok() {
@@ -287,7 +287,8 @@ impl Collector {
     }
 
     /// # Safety
-    /// The requirements of [`Recorder::begin_conditional_rendering`](crate::runtime::Recorder::begin_conditional_rendering) apply.
+    /// The requirements of
+    /// [`Recorder::begin_conditional_rendering`](crate::runtime::Recorder::begin_conditional_rendering) apply.
     pub(in crate::runtime::recording) unsafe fn begin_conditional_rendering(
         &mut self,
         condition: &ConditionalRendering,
@@ -298,7 +299,6 @@ impl Collector {
         }
         multiple_of_4(|| "the offset of a predicate".to_owned(), offset)?;
         let (what, range) = (format_args!("a predicate"), (buffer, offset, 4));
-        // SAFETY: the caller's contract.
         let address = unsafe { self.address(Purpose::Read, what, range) }?;
         self.bound.predicate = Some(Predicate { address: split(address), inverted });
         Ok(())
@@ -323,16 +323,15 @@ impl Collector {
         what: fmt::Arguments<'_>,
         range: BufferRange,
     ) -> Result<u64, RuntimeError> {
-        // SAFETY: the caller's contract.
         let start = unsafe { address(&self.ctx, &mut self.table, purpose, what, range) }?;
         self.note_reached(purpose, start, range);
         Ok(start)
     }
 
     /// Returns the address of the indices in a range of a buffer, and
-    /// [`BoundIndices::partial_end`](crate::runtime::recording::collect::BoundIndices::partial_end). The latter is `Some` only if the device can
-    /// load single bytes and the range ends within a dword whose remaining bytes shaders cannot read. If the device
-    /// cannot load single bytes, the range is handled as by [`address()`].
+    /// [`BoundIndices::partial_end`](crate::runtime::recording::collect::BoundIndices::partial_end). The latter is
+    /// `Some` only if the device can load single bytes and the range ends within a dword whose remaining bytes shaders
+    /// cannot read. If the device cannot load single bytes, the range is handled as by [`address()`].
     ///
     /// # Errors
     /// The errors of [`address()`].
@@ -346,10 +345,8 @@ impl Collector {
     ) -> Result<(u64, Option<(u64, u64)>), RuntimeError> {
         let (what, purpose) = (format_args!("the index buffer"), Purpose::Read);
         if !self.ctx.enabled().byte_loads {
-            // SAFETY: the caller's contract.
             return Ok((unsafe { self.address(purpose, what, range) }?, None));
         }
-        // SAFETY: the caller's contract.
         let start = unsafe { exact_address(&self.ctx, &mut self.table, purpose, what, range) }?;
         self.note_reached(purpose, start, range);
         let (buffer, offset, size) = range;
@@ -357,7 +354,6 @@ impl Collector {
         if whole == Some(size) {
             return Ok((start, None));
         }
-        // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, buffer) };
         let end = whole.and_then(|whole| offset.checked_add(whole));
         // Shaders can also read the rest of the dword if the buffer's memory contains it. Under the descriptor plan

@@ -14,13 +14,14 @@ use crate::runtime::recording::collect::{
 };
 use crate::runtime::recording::queries::QueryKind;
 use vkxfb_rewriter::counts::BoundBuffer;
-use vkxfb_rewriter::sysval::setup::{Input, kind};
+use vkxfb_rewriter::sysval::setup::{DrawCommand, kind};
 use vkxfb_rewriter::sysval::{Address, draw_flags, flags, split};
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
 impl Collector {
-    /// Returns the index of the current state in [`Collected::states`](crate::runtime::recording::collect::values::Collected::states), and adds the
-    /// state if it differs from the last one.
+    /// Returns the index of the current state in
+    /// [`Collected::states`](crate::runtime::recording::collect::values::Collected::states), and adds the state if it
+    /// differs from the last one.
     ///
     /// # Errors
     /// [`RuntimeError::HostMemory`]
@@ -77,8 +78,8 @@ impl Collector {
         emits && (stream == 0 || self.collected.has_targets() || has_queries())
     }
 
-    /// Returns the [`Input`] of the next draw, with only those members set that all kinds of draws need.
-    fn input(&self, topology: PrimitiveTopology) -> Input {
+    /// Returns the [`DrawCommand`] of the next draw, with only those members set that all kinds of draws need.
+    fn command(&self, topology: PrimitiveTopology) -> DrawCommand {
         let query = |kind: QueryKind| self.bound.queries[kind as usize].values;
         let pipeline = self.bound.pipeline.as_ref();
         let stream = if pipeline.is_some_and(Pipeline::captures_outputs) {
@@ -94,7 +95,7 @@ impl Collector {
         let control_points = self.bound.patch_control_points;
         let reach_far = self.bindings.attributes.last().is_some_and(|bound| bound.reach_far);
         let far = if reach_far { flags::FAR_ATTRIBUTES } else { 0 };
-        Input {
+        DrawCommand {
             topology: topology.xfb_topology() as u32,
             flags: draw_flags(topology, control_points, self.bound.provoking_vertex)
                 | inverted
@@ -118,7 +119,6 @@ impl Collector {
             return Ok(());
         }
         if !self.bound.has_attributes {
-            // SAFETY: the caller's contract.
             unsafe { self.find_attributes() }?;
         }
         let pipeline = self.bound.pipeline.as_ref();
@@ -129,7 +129,7 @@ impl Collector {
         }
         check_topology(pipeline.and_then(Pipeline::fixed_topology), topology)?;
         check_input(pipeline.and_then(Pipeline::geometry), topology)?;
-        let mut input = Input { draw_index, ..self.input(topology) };
+        let mut command = DrawCommand { draw_index, ..self.command(topology) };
         if arguments.is_indexed() {
             let indices = self.bound.indices.ok_or(RuntimeError::NoIndexBuffer)?;
             if let Some((end, memory)) = indices.partial_end
@@ -138,45 +138,44 @@ impl Collector {
                 let what = "the index buffer".to_owned();
                 return Err(RuntimeError::PartialDword { what, end, memory });
             }
-            input.flags |= indices.size | if self.bound.restart { flags::RESTART } else { 0 };
-            input.index_address = split(indices.address);
-            input.index_limit = indices.limit;
-            input.restart_index = indices.restart_index;
+            command.flags |= indices.size | if self.bound.restart { flags::RESTART } else { 0 };
+            command.index_address = split(indices.address);
+            command.index_limit = indices.limit;
+            command.restart_index = indices.restart_index;
         }
         match arguments {
             Arguments::Draw(draw) => {
-                input.count = draw.vertex_count;
-                input.instance_count = draw.instance_count;
-                input.first = draw.first_vertex;
-                input.base_vertex = draw.first_vertex;
-                input.first_instance = draw.first_instance;
-                self.push_input(topology, input)
+                command.count = draw.vertex_count;
+                command.instance_count = draw.instance_count;
+                command.first = draw.first_vertex;
+                command.base_vertex = draw.first_vertex;
+                command.first_instance = draw.first_instance;
+                self.push_command(topology, command)
             }
             Arguments::Indexed(draw) => {
-                input.count = draw.index_count;
-                input.instance_count = draw.instance_count;
-                input.first = draw.first_index;
-                input.base_vertex = draw.vertex_offset.cast_unsigned();
-                input.first_instance = draw.first_instance;
-                self.push_input(topology, input)
+                command.count = draw.index_count;
+                command.instance_count = draw.instance_count;
+                command.first = draw.first_index;
+                command.base_vertex = draw.vertex_offset.cast_unsigned();
+                command.first_instance = draw.first_instance;
+                self.push_command(topology, command)
             }
-            // SAFETY: the caller's contract.
             Arguments::Indirect(draw) | Arguments::IndexedIndirect(draw) => unsafe {
-                self.push_indirect(topology, input, draw)
+                self.push_indirect(topology, command, draw)
             },
             Arguments::ByteCount(draw) => {
                 let CounterBuffer { buffer, offset } = draw.counter;
                 let (what, range) = (format_args!("the counter of a draw"), (buffer, offset, 4));
                 // SAFETY: the usage and the memory are the caller's contract.
                 let counter = unsafe { self.address(Purpose::State, what, range) }?;
-                input.kind = kind::BYTE_COUNT;
-                input.arguments = split(counter);
-                input.count = u32::MAX / draw.vertex_stride;
-                input.instance_count = draw.instance_count;
-                input.first = draw.counter_offset;
-                input.base_vertex = draw.vertex_stride;
-                input.first_instance = draw.first_instance;
-                self.push_input(topology, input)
+                command.kind = kind::BYTE_COUNT;
+                command.arguments = split(counter);
+                command.count = u32::MAX / draw.vertex_stride;
+                command.instance_count = draw.instance_count;
+                command.first = draw.counter_offset;
+                command.base_vertex = draw.vertex_stride;
+                command.first_instance = draw.first_instance;
+                self.push_command(topology, command)
             }
         }
     }
@@ -186,15 +185,14 @@ impl Collector {
     unsafe fn push_indirect(
         &mut self,
         topology: PrimitiveTopology,
-        mut input: Input,
+        mut command: DrawCommand,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
-        input.kind = kind::INDIRECT;
-        (input.count, input.instance_count) = (u32::MAX, u32::MAX);
-        let command = IndirectDraw::command_size(input.flags & flags::INDEX_SIZE != 0);
+        command.kind = kind::INDIRECT;
+        (command.count, command.instance_count) = (u32::MAX, u32::MAX);
+        let command_size = IndirectDraw::command_size(command.flags & flags::INDEX_SIZE != 0);
         let Some(last) = draw.draw_count.checked_sub(1) else { return Ok(()) };
-        let size = u64::from(last) * u64::from(draw.stride) + u64::from(command);
-        // SAFETY: the caller's contract.
+        let size = u64::from(last) * u64::from(draw.stride) + u64::from(command_size);
         unsafe { self.check_commands(draw, size) }?;
         let (what, range) = (format_args!("indirect arguments"), (draw.buffer, draw.offset, size));
         // SAFETY: the usage and the memory are the caller's contract.
@@ -203,11 +201,11 @@ impl Collector {
             let (what, range) = (format_args!("a draw count"), (buffer, offset, 4));
             // SAFETY: the usage and the memory are the caller's contract.
             let address = unsafe { self.address(Purpose::Read, what, range) }?;
-            input.count_address = split(address);
+            command.count_address = split(address);
         }
-        input.arguments = split(first);
-        (input.draw_count, input.stride) = (draw.draw_count, draw.stride);
-        self.push_input(topology, input)
+        command.arguments = split(first);
+        (command.draw_count, command.stride) = (draw.draw_count, draw.stride);
+        self.push_command(topology, command)
     }
 
     /// Under the descriptor plan, checks that the buffer of an indirect draw can contain all its commands, which take
@@ -224,7 +222,6 @@ impl Collector {
             return Ok(());
         }
         let end = draw.offset.saturating_add(size);
-        // SAFETY: the caller's contract.
         let memory = unsafe { memory_of(&self.ctx, draw.buffer) };
         let draw_count = draw.draw_count;
         if end > memory {
@@ -234,26 +231,26 @@ impl Collector {
         }
     }
 
-    fn push_input(
+    fn push_command(
         &mut self,
         topology: PrimitiveTopology,
-        mut input: Input,
+        mut command: DrawCommand,
     ) -> Result<(), RuntimeError> {
         if topology == PrimitiveTopology::PatchList {
             let points = self.bound.patch_control_points;
-            input.flags |=
-                slice_bits(&input, points, self.ctx.limits_loops()) << flags::SLICE_SHIFT;
+            command.flags |=
+                slice_bits(&command, points, self.ctx.limits_loops()) << flags::SLICE_SHIFT;
         }
         let state = self.state()?;
         let buffers = self.collected.bound_targets().map(|target| target.buffer);
         let draw = CollectedDraw {
             topology,
-            input,
+            command,
             state,
-            invocations: most_invocations(topology, &input, buffers),
+            invocations: most_invocations(topology, &command, buffers),
         };
         if self.collected.properties_of(&draw).geometry.is_some() {
-            draw.check_assembled()?;
+            draw.check_geometry()?;
         } else if draw.is_known() || !self.ctx.has_indirect_dispatch() {
             let size = self.collected.properties_of(&draw).workgroup_size(&draw.any_key());
             let invocations = draw.most_workgroups(size) * u64::from(size);
@@ -275,8 +272,8 @@ const MOST_SLICES: u64 = 64;
 const UNKNOWN_SLICES: u64 = 8;
 
 /// The smallest number of slices per patch on devices with the workaround
-/// [`ShortLoops`](crate::runtime::device::workarounds::WorkaroundEffect::ShortLoops). The more slices a patch has, the fewer
-/// iterations the loops of an invocation have.
+/// [`ShortLoops`](crate::runtime::device::workarounds::WorkaroundEffect::ShortLoops). The more slices a patch has, the
+/// fewer iterations the loops of an invocation have.
 const LEAST_LIMITED_SLICES: u64 = 16;
 
 /// The largest number of slices of `draws` draws that have `patches` patches in all.
@@ -289,11 +286,11 @@ pub(crate) fn most_slices(draws: u64, patches: u64) -> u64 {
 /// The binary logarithm of the number of slices of each patch of a draw. The fewer patches a draw has, the more slices
 /// each patch is cut into, so that there is work for the whole GPU. With primitive restart any index may begin a patch,
 /// so each index counts as a patch here.
-fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
-    let step = if input.flags & flags::RESTART == 0 { control_points.max(1) } else { 1 };
-    let patches = u64::from(input.count / step);
-    let slices = match input.kind {
-        kind::DIRECT => SLICED_ITEMS / (patches * u64::from(input.instance_count)).max(1),
+fn slice_bits(command: &DrawCommand, control_points: u32, limits_loops: bool) -> u32 {
+    let step = if command.flags & flags::RESTART == 0 { control_points.max(1) } else { 1 };
+    let patches = u64::from(command.count / step);
+    let slices = match command.kind {
+        kind::DIRECT => SLICED_ITEMS / (patches * u64::from(command.instance_count)).max(1),
         _ => UNKNOWN_SLICES,
     };
     let least = if limits_loops { LEAST_LIMITED_SLICES } else { 1 };
@@ -304,10 +301,10 @@ fn slice_bits(input: &Input, control_points: u32, limits_loops: bool) -> u32 {
 /// buffers.
 pub(in crate::runtime::recording) fn most_invocations(
     topology: PrimitiveTopology,
-    input: &Input,
+    command: &DrawCommand,
     buffers: impl Iterator<Item = BoundBuffer>,
 ) -> u64 {
-    let Input { count, instance_count, index_limit, flags: bits, .. } = *input;
+    let DrawCommand { count, instance_count, index_limit, flags: bits, .. } = *command;
     let vertices = topology.vertices_per_primitive();
     let buffers = buffers.map(|buffer| BoundBuffer { position: 0, ..buffer });
     let Some(room) = buffers.map(|buffer| buffer.primitives_left(vertices)).min() else { return 0 };

@@ -158,8 +158,8 @@ impl Streams {
     /// Begins a capture without draws. After an error [`clear`](Self::clear) must be called.
     ///
     /// # Errors
-    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines of other
-    /// backends.
+    /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines
+    /// of other backends.
     ///
     /// # Safety
     /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply.
@@ -169,7 +169,6 @@ impl Streams {
         check_counters(self.ctx(), Backend::Compute, desc.counters)?;
         self.bound = desc.pipeline.stream_count() as usize;
         self.widen(self.bound);
-        // SAFETY: the caller's contract.
         self.each(|collector| unsafe { collector.begin(desc) })?;
         // The vertex and geometry shaders run once for each stream. Their side effects must happen only once, so only
         // the run that stores the records of the first captured stream has them.
@@ -183,8 +182,8 @@ impl Streams {
         Ok(())
     }
 
-    /// Does what [`Capture::begin_next`](crate::runtime::Capture::begin_next) does, for a capture that has ended and that was not
-    /// flushed.
+    /// Does what [`Capture::begin_next`](crate::runtime::Capture::begin_next) does, for a capture that has ended and
+    /// that was not flushed.
     ///
     /// # Errors
     /// The errors of [`begin`](Self::begin).
@@ -205,7 +204,6 @@ impl Streams {
         }
         check_capture_buffers(&collector.ctx, desc.pipeline, desc.buffers)?;
         check_counters(&collector.ctx, Backend::Compute, desc.counters)?;
-        // SAFETY: the caller's contract.
         unsafe { collector.begin_next(desc) }
     }
 
@@ -231,7 +229,6 @@ impl Streams {
         check_distinct(counters)?;
         let mut all = [[Address::default(); MAX_XFB_BUFFERS]; MAX_STREAMS as usize];
         for (collector, found) in self.collectors[..self.bound].iter_mut().zip(&mut all) {
-            // SAFETY: the caller's contract.
             *found = unsafe { collector.counter_addresses(counters) }?;
         }
         for (collector, counters) in self.all_mut().iter_mut().zip(all) {
@@ -311,7 +308,6 @@ impl Streams {
         for (before, collector) in before.iter_mut().zip(self.all()) {
             *before = collector.collected.draws.len();
         }
-        // SAFETY: the caller's contract.
         let pushed =
             self.each(|collector| unsafe { collector.push(topology, arguments, draw_index) });
         if pushed.is_err() {
@@ -350,7 +346,6 @@ impl Streams {
         let stream = stream as usize;
         // No draw of the capture emits to streams that are added here, so the query counts 0.
         self.widen(stream + 1);
-        // SAFETY: the caller's contract.
         unsafe { self.collectors[stream].begin_query(pool, query) }
     }
 
@@ -387,9 +382,7 @@ impl Collector {
         (self.bound.strides, self.bound.streams) = (strides, streams);
         let mut captured = pipeline.layout().buffers().map(|(buffer, _)| streams[buffer]);
         self.collected.is_captured = captured.any(|stream| stream == self.collected.stream);
-        // SAFETY: the caller's contract.
         self.collected.targets = unsafe { self.targets(desc) }?;
-        // SAFETY: the caller's contract.
         self.collected.counters = unsafe { self.counter_addresses(desc.counters) }?;
         if self.collected.counters != <[Address; _]>::default() {
             self.collected.position = Position::Counters;
@@ -397,7 +390,6 @@ impl Collector {
         }
         self.set_pipeline(pipeline)?;
         self.bind_vertex_buffers(desc.vertex_buffers)?;
-        // SAFETY: the caller's contract.
         unsafe { self.find_attributes() }
     }
 
@@ -409,7 +401,6 @@ impl Collector {
     /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply.
     unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
         // The calls that can fail come first, so that their errors leave the current capture as it is.
-        // SAFETY: the caller's contract.
         let (targets, counters) =
             unsafe { (self.targets(desc)?, self.counter_addresses(desc.counters)?) };
         pulling::check_bound(desc.vertex_buffers)?;
@@ -484,7 +475,6 @@ impl Collector {
             {
                 let what = format_args!("counter {number}");
                 let range = (counter.buffer, counter.offset, 4);
-                // SAFETY: the caller's contract.
                 let start = unsafe { self.address(Purpose::State, what, range) }?;
                 *address = split(start);
             }

@@ -1,5 +1,5 @@
-//! The values that are collected: [`Collected`], on which a [plan](crate::runtime::recording::plan) depends, and [`Bindings`], which
-//! [play](crate::runtime::recording::play) needs in addition.
+//! The values that are collected: [`Collected`], on which a [plan](crate::runtime::recording::plan) depends, and
+//! [`Bindings`], which [play](crate::runtime::recording::play) needs in addition.
 
 #![forbid(unsafe_code)]
 
@@ -16,19 +16,19 @@ use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 use vkxfb_rewriter::counts::BoundBuffer;
 use vkxfb_rewriter::lower::LoweredGeometry;
 use vkxfb_rewriter::lower::compute::WorkgroupSizes;
-use vkxfb_rewriter::sysval::setup::{Input, MAX_DRAWS, Operation, kind};
+use vkxfb_rewriter::sysval::setup::{DrawCommand, MAX_DRAWS, Operation, kind};
 use vkxfb_rewriter::sysval::{Address, AttributeDescriptor, INLINE_ATTRIBUTES, flags};
 use vkxfb_rewriter::topology::{PrimitiveTopology, Shape};
 
 /// The largest number of draws of geometry or tessellation shaders that are planned together. A single indirect command
 /// may contain many of these draws. Each draw takes memory for at least one workgroup's entries (an entry is a run of
 /// primitives that one invocation processes).
-const MAX_ASSEMBLED_DRAWS: u64 = 1 << 16;
+const MAX_GEOMETRY_DRAWS: u64 = 1 << 16;
 
 /// The largest number of draw commands that are planned together for geometry or tessellation shaders. Each command may
 /// need its own dispatch, which takes memory for at least one block of entries
 /// ([`ENTRIES_PER_BLOCK`](vkxfb_rewriter::sysval::entries::ENTRIES_PER_BLOCK)).
-const MAX_ASSEMBLED_COMMANDS: usize = 1 << 12;
+const MAX_GEOMETRY_COMMANDS: usize = 1 << 12;
 
 /// One more than the largest number of primitives of a draw of geometry or tessellation shaders, in all its instances.
 const MAX_PRIMITIVES: u64 = 1 << 31;
@@ -68,9 +68,9 @@ pub(in crate::runtime::recording) struct Collected {
     /// The ends of queries, which are executed after all draws.
     pub(in crate::runtime::recording) ends: Vec<Operation>,
     /// The device addresses that captures may read, in buffers for
-    /// [`Purpose::Read`](crate::runtime::memory::descriptors::purpose::Purpose): vertices, indices, predicates and arguments of draws
-    /// since Begin. Capture buffers, counters and queries are not included, nor is memory that shaders access through
-    /// the application's descriptors. Empty under the descriptor plan.
+    /// [`Purpose::Read`](crate::runtime::memory::descriptors::purpose::Purpose): vertices, indices, predicates and
+    /// arguments of draws since Begin. Capture buffers, counters and queries are not included, nor is memory that
+    /// shaders access through the application's descriptors. Empty under the descriptor plan.
     pub(in crate::runtime::recording) reached: Ranges,
 }
 
@@ -124,7 +124,7 @@ pub(in crate::runtime::recording) enum Position {
 pub(in crate::runtime::recording) struct CollectedDraw {
     pub(in crate::runtime::recording) topology: PrimitiveTopology,
     /// The draw as the setup kernel reads it, except for the group and the table of restarts, which the plan sets.
-    pub(in crate::runtime::recording) input: Input,
+    pub(in crate::runtime::recording) command: DrawCommand,
     /// The index of its [`State`] in [`Collected::states`].
     pub(in crate::runtime::recording) state: usize,
     /// The largest number of invocations that the draw may need, for any position of its first record in the capture
@@ -207,8 +207,8 @@ pub(in crate::runtime::recording) struct Attributes {
     /// Whether all elements are aligned to the size of the [widest
     /// access](crate::runtime::pipelines::pulling::PulledAttribute::access) to them.
     pub(super) are_aligned: bool,
-    /// The number of elements that the bound vertex buffers have for all attributes with per-vertex rate: of the one with
-    /// the fewest.
+    /// The number of elements that the bound vertex buffers have for all attributes with per-vertex rate: of the one
+    /// with the fewest.
     pub(super) vertices: u32,
     /// The number of elements that the bound vertex buffers have for all attributes with per-instance rate: of the one
     /// with the fewest. With a divisor other than 1 it is not a number of instances.
@@ -249,8 +249,8 @@ impl Collected {
     }
 
     /// Ends the current capture, whose end writes the counters `end`, and begins another one with these buffers, which
-    /// reads the counters `begin`. Returns `false`, and changes nothing, if the two could not be planned together, or if
-    /// there are many captures already.
+    /// reads the counters `begin`. Returns `false`, and changes nothing, if the two could not be planned together, or
+    /// if there are many captures already.
     pub(super) fn begin_next(
         &mut self,
         end: &[Address; MAX_XFB_BUFFERS],
@@ -259,8 +259,8 @@ impl Collected {
     ) -> bool {
         let is_known = self.position == Position::Known(0) && self.knows_draws();
         let continues = *begin != <[Address; _]>::default();
-        // The CPU knows the value of a counter only if it was written by the end of the current capture. All buffers have
-        // the same number of records then, from which all positions follow.
+        // The CPU knows the value of a counter only if it was written by the end of the current capture. All buffers
+        // have the same number of records then, from which all positions follow.
         let is_written = |number: usize| match (self.targets[number], targets[number]) {
             (Some(_), Some(_)) => begin[number] == end[number] && begin[number] != [0; 2],
             (None, Some(_)) => false,
@@ -315,8 +315,8 @@ impl Collected {
     }
 
     /// Discards the draws of all captures, whose last one writes the counters `end` when it ends. Of all counters that
-    /// captures write, those that the first capture does not begin with become 0: the captures after it begin with none,
-    /// or where the one before them ended.
+    /// captures write, those that the first capture does not begin with become 0: the captures after it begin with
+    /// none, or where the one before them ended.
     pub(super) fn discard_all(&mut self, end: &mut [Address; MAX_XFB_BUFFERS]) {
         for (counter, begin) in end.iter_mut().zip(&self.counters) {
             if *begin != Address::default() {
@@ -353,8 +353,8 @@ impl Collected {
         self.targets.iter().flatten()
     }
 
-    /// Whether any capture buffer is bound for the current capture. If not, its primitives are only counted, as needed, and
-    /// as written unless the stream [is captured](Self::is_captured).
+    /// Whether any capture buffer is bound for the current capture. If not, its primitives are only counted, as needed,
+    /// and as written unless the stream [is captured](Self::is_captured).
     pub(in crate::runtime::recording) fn has_targets(&self) -> bool {
         self.bound_targets().next().is_some()
     }
@@ -367,8 +367,8 @@ impl Collected {
     }
 
     /// Whether a dispatch of listed draws may contain draws with either of these states: the same Vulkan pipeline
-    /// captures them with the same descriptor sets or heaps. Everything else that is bound or set is a parameter of each
-    /// draw in the list.
+    /// captures them with the same descriptor sets or heaps. Everything else that is bound or set is a parameter of
+    /// each draw in the list.
     pub(in crate::runtime::recording) fn share_dispatch(&self, one: usize, other: usize) -> bool {
         let [one, other] = [one, other].map(|state| self.states.get(state));
         one.zip(other).is_some_and(|(one, other)| {
@@ -415,8 +415,8 @@ impl Collected {
             for (number, draw) in self.draws.iter().enumerate().take(end).skip(first) {
                 let kind = self.properties_of(draw).geometry.is_some();
                 let joins = |part: &&mut Part| {
-                    let fits = part.draws.len() < MAX_ASSEMBLED_COMMANDS
-                        && count + draw.count() <= MAX_ASSEMBLED_DRAWS;
+                    let fits = part.draws.len() < MAX_GEOMETRY_COMMANDS
+                        && count + draw.count() <= MAX_GEOMETRY_DRAWS;
                     part.draws.is_empty() || (last == Some(kind) && (fits || !kind))
                 };
                 match parts.last_mut().filter(joins) {
@@ -549,15 +549,15 @@ impl CollectedDraw {
     /// Whether the CPU knows how many primitives the draw generates: it is direct, has no predicate, and primitive
     /// restart is disabled.
     pub(in crate::runtime::recording) fn is_known(&self) -> bool {
-        self.input.kind == kind::DIRECT
+        self.command.kind == kind::DIRECT
             && !self.is_restarted()
-            && self.input.predicate == Address::default()
+            && self.command.predicate == Address::default()
     }
 
     /// The number of input primitives per instance of a direct draw without primitive restart. For a patch list it is
     /// the number of slices of all patches.
     pub(in crate::runtime::recording) const fn primitives(&self) -> u64 {
-        let Input { count, flags: bits, .. } = self.input;
+        let DrawCommand { count, flags: bits, .. } = self.command;
         match (self.topology, bits >> flags::VERTICES_PER_PRIMITIVE_SHIFT) {
             (PrimitiveTopology::PatchList, 0) => 0,
             (PrimitiveTopology::PatchList, points) => {
@@ -569,7 +569,7 @@ impl CollectedDraw {
 
     /// The largest number of draws of the command. It is more than 1 only for indirect commands.
     pub(in crate::runtime::recording) fn count(&self) -> u64 {
-        self.input.draw_count.clamp(1, MAX_DRAWS).into()
+        self.command.draw_count.clamp(1, MAX_DRAWS).into()
     }
 
     /// Checks that a draw of geometry or tessellation shaders has as few primitives, and is as few draws, as the CPU or
@@ -577,15 +577,15 @@ impl CollectedDraw {
     ///
     /// # Errors
     /// [`RuntimeError::TooManyPrimitives`], [`RuntimeError::TooManyDraws`].
-    pub(in crate::runtime::recording) fn check_assembled(&self) -> Result<(), RuntimeError> {
+    pub(in crate::runtime::recording) fn check_geometry(&self) -> Result<(), RuntimeError> {
         let draws = self.count();
-        if draws > MAX_ASSEMBLED_DRAWS {
-            return Err(RuntimeError::TooManyDraws { draws, max: MAX_ASSEMBLED_DRAWS });
+        if draws > MAX_GEOMETRY_DRAWS {
+            return Err(RuntimeError::TooManyDraws { draws, max: MAX_GEOMETRY_DRAWS });
         }
-        let primitives = self.primitives().saturating_mul(self.input.instance_count.into());
+        let primitives = self.primitives().saturating_mul(self.command.instance_count.into());
         if self.is_known() && primitives >= MAX_PRIMITIVES {
             // Patches are counted, not their slices.
-            let bits = flags::slice_bits(self.input.flags);
+            let bits = flags::slice_bits(self.command.flags);
             let is_patches = self.topology == PrimitiveTopology::PatchList;
             return Err(RuntimeError::TooManyPrimitives {
                 what: if is_patches { "patches" } else { "primitives before a geometry shader" },
@@ -597,16 +597,16 @@ impl CollectedDraw {
     }
 
     pub(in crate::runtime::recording) const fn is_restarted(&self) -> bool {
-        self.input.flags & flags::RESTART != 0
+        self.command.flags & flags::RESTART != 0
     }
 
     pub(in crate::runtime::recording) const fn is_indexed(&self) -> bool {
-        self.input.flags & flags::INDEX_SIZE != 0
+        self.command.flags & flags::INDEX_SIZE != 0
     }
 
     /// Whether elements of an attribute may begin 4 GiB or more after the first element.
     pub(in crate::runtime::recording) const fn reaches_far(&self) -> bool {
-        self.input.flags & flags::FAR_ATTRIBUTES != 0
+        self.command.flags & flags::FAR_ATTRIBUTES != 0
     }
 
     /// The key of a Vulkan pipeline that can capture the draw together with any other draws.

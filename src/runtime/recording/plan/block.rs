@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use vkxfb_rewriter::sysval::Address;
-use vkxfb_rewriter::sysval::setup::Input;
+use vkxfb_rewriter::sysval::setup::DrawCommand;
 
 /// The index of a [`MemoryBlock`] in [`Plan::blocks`](crate::runtime::recording::plan::Plan::blocks).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +45,10 @@ pub(in crate::runtime::recording) enum Scratch {
     PlacedDraws,
     /// The batches that the resume, setup or place kernel writes.
     Batches,
-    /// The counts and positions of the entries (runs of primitives) of all [`EntryGroup`](crate::runtime::recording::plan::EntryGroup)s: first
-    /// one element for each entry, then one for each
-    /// [`ENTRIES_PER_BLOCK`](vkxfb_rewriter::sysval::entries::ENTRIES_PER_BLOCK) entries. Recordings into one command buffer
-    /// share this memory.
+    /// The counts and positions of the entries (runs of primitives) of all
+    /// [`EntryGroup`](crate::runtime::recording::plan::EntryGroup)s: first one element for each entry, then one for
+    /// each [`ENTRIES_PER_BLOCK`](vkxfb_rewriter::sysval::entries::ENTRIES_PER_BLOCK) entries. Recordings into one
+    /// command buffer share this memory.
     EntryCounts,
     /// For each group, the addresses of its entries (runs of primitives), if only the GPU knows how many entries there
     /// are.
@@ -60,10 +60,10 @@ pub(in crate::runtime::recording) enum Scratch {
 /// The contents of a block that the CPU writes. They refer only to blocks before this one, so that blocks can be
 /// written in order.
 ///
-/// When the parameters of the setup kernel (without `assembly`), the resume kernel, the place kernel and fused captures
-/// are written, a [`Progress`](vkxfb_rewriter::sysval::setup::Progress) is added. Among other values it contains the position
-/// where the capture begins, and the addresses of the counters that its end writes. It is not stored here, because it
-/// is the same for all blocks of a plan.
+/// When the parameters of the setup kernel (without `entry_setup`), the resume kernel, the place kernel and fused
+/// captures are written, a [`Progress`](vkxfb_rewriter::sysval::setup::Progress) is added. Among other values it
+/// contains the position where the capture begins, and the addresses of the counters that its end writes. It is not
+/// stored here, because it is the same for all blocks of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::runtime::recording) enum Upload {
     /// Draws that the CPU placed. If there are several, a list follows that contains the number of the draw of each
@@ -71,7 +71,8 @@ pub(in crate::runtime::recording) enum Upload {
     Listed { draws: Range<usize>, workgroups: usize },
     /// A [`Batch`](vkxfb_rewriter::sysval::Batch) for each of `count` consecutive blocks that contain listed draws.
     Batches { first: BlockId, count: usize },
-    /// The operations in this range of [`Plan::operations`](crate::runtime::recording::plan::Plan::operations), for the finish kernel.
+    /// The operations in this range of [`Plan::operations`](crate::runtime::recording::plan::Plan::operations), for the
+    /// finish kernel.
     Operations(Range<usize>),
     /// The parameters of the finish kernel, which executes the `count` operations of a block.
     Finish { operations: BlockId, count: u32 },
@@ -93,12 +94,12 @@ pub(in crate::runtime::recording) enum Upload {
         queries: Queries,
     },
     /// The draws as they were collected, with their groups and tables of restarts, for the setup kernel.
-    Inputs,
+    DrawCommands,
     /// The workgroup size of each group of draws.
     WorkgroupSizes,
     /// The parameters of the setup kernel.
     Setup {
-        inputs: BlockId,
+        commands: BlockId,
         draws: BlockId,
         groups: BlockId,
         batches: BlockId,
@@ -107,10 +108,10 @@ pub(in crate::runtime::recording) enum Upload {
         has_queries: bool,
         /// For draws of geometry or tessellation shaders, which the setup kernel does not place: the parameters with
         /// which it divides them into entries. `None` for other draws.
-        assembly: Option<Assembly>,
+        entry_setup: Option<EntrySetup>,
     },
-    /// The addresses at which the setup kernel writes the [`Entries`](vkxfb_rewriter::sysval::entries::Entries) of draws of
-    /// geometry or tessellation shaders.
+    /// The addresses at which the setup kernel writes the [`Entries`](vkxfb_rewriter::sysval::entries::Entries) of
+    /// draws of geometry or tessellation shaders.
     EntryTables { counts: BlockId, entries: BlockId },
     /// For each [`EntryGroup`](crate::runtime::recording::plan::EntryGroup), the addresses of its entries.
     Entries { counts: BlockId },
@@ -119,7 +120,7 @@ pub(in crate::runtime::recording) enum Upload {
     EntrySums { counts: BlockId, last: BatchId },
     /// For each group, the job of the place kernel, which computes where the records of the group's entries are
     /// written.
-    EntryJobs { entries: BlockId, storing: BlockId },
+    EntryJobs { entries: BlockId, emit_batches: BlockId },
     /// The parameters of the place kernel.
     PlaceEntries { jobs: BlockId, count: u32 },
     /// The ranges of indices whose tables of restarts are computed.
@@ -131,7 +132,7 @@ pub(in crate::runtime::recording) enum Upload {
 
 /// The parameters with which the setup kernel divides draws of geometry or tessellation shaders into entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::runtime::recording) struct Assembly {
+pub(in crate::runtime::recording) struct EntrySetup {
     /// The value of [`Setup::entry_bits`](vkxfb_rewriter::sysval::setup::Setup::entry_bits).
     pub(in crate::runtime::recording) entry_bits: u32,
     pub(in crate::runtime::recording) tables: BlockId,
@@ -147,8 +148,8 @@ pub(in crate::runtime::recording) struct Queries {
 }
 
 impl Queries {
-    pub(super) const fn of(input: &Input) -> Self {
-        Self { stream: input.stream_query, generated: input.generated_query }
+    pub(super) const fn of(command: &DrawCommand) -> Self {
+        Self { stream: command.stream_query, generated: command.generated_query }
     }
 
     pub(super) fn is_none(&self) -> bool {

@@ -65,7 +65,7 @@ impl Planner<'_> {
             self.positions();
         }
         let fused = Upload::Fused {
-            queries: Queries::of(&draw.input),
+            queries: Queries::of(&draw.command),
             expected: if last_writes { workgroups } else { 0 },
         };
         let block = self.plan.upload(fused, size_of::<Fused>());
@@ -80,7 +80,7 @@ impl Planner<'_> {
             Step::Capture(CaptureStep {
                 key: Key { topology, ..Key::of(DrawSource::Fused) },
                 state: draw.state,
-                draws: Draws::Fused(unclamped_draw(&draw.input), block),
+                draws: Draws::Fused(unclamped_draw(&draw.command), block),
                 size: Size::Direct(size),
             }),
         ]);

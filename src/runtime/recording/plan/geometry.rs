@@ -1,13 +1,14 @@
 //! Plans captures of geometry shaders, and of tessellation shaders, whose input primitives are patches. How many
-//! primitives these shaders emit is known only after they have run, so every dispatch runs twice: the first run counts,
-//! the second one stores. (Shaders that always emit the same number of primitives need only one run; see place.rs.)
+//! primitives these shaders emit is known only after they have run, so every pipeline is dispatched twice: the *count
+//! pass* counts the primitives, the *emit pass* stores their records. (Shaders that always emit the same number of
+//! primitives need no count pass; see place.rs.)
 //!
 //! ```text
 //! barrier; restarts, scan, setup, as in setup.rs             (unless the CPU knows all draws)
-//! barrier; captures that count
+//! barrier; count pass
 //! barrier; sums of each block of entries, one dispatch
 //! barrier; place, one workgroup, which writes counters and queries
-//! barrier; captures that store
+//! barrier; emit pass
 //! ```
 //!
 //! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
@@ -26,8 +27,8 @@ use crate::runtime::recording::plan::place::{
     MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
 };
 use crate::runtime::recording::plan::{
-    Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
-    Upload, When,
+    BatchId, BlockId, CaptureStep, Draws, EntrySetup, Planner, Queries, Scratch, Size, Step,
+    Touched, Upload, When,
 };
 use vkxfb_rewriter::lower::kernel::Kernel;
 use vkxfb_rewriter::sysval::entries::{
@@ -69,8 +70,8 @@ pub(in crate::runtime::recording) struct EntryGroup {
     /// The block in which the CPU listed the draws, and the number of draws. `None` if the setup kernel divides the
     /// draws into entries.
     listed: Option<(BlockId, usize)>,
-    /// The batch that the counting run reads.
-    pub(in crate::runtime::recording) counting: BatchId,
+    /// The batch that the count pass reads.
+    pub(in crate::runtime::recording) count_batch: BatchId,
     size: Size,
     /// The index of the group's first block of entries, and the number of its blocks of entries. `None` if only the GPU
     /// knows them.
@@ -79,13 +80,13 @@ pub(in crate::runtime::recording) struct EntryGroup {
 
 impl Planner<'_> {
     /// Whether the shaders of all draws always emit the same number of primitives per input primitive, so that no
-    /// counting run is needed.
+    /// count pass is needed.
     pub(super) fn emits_always(&self) -> bool {
         let mut draws = self.collected.draws.iter();
         draws.all(|draw| self.collected.properties_of(draw).emission().is_some())
     }
 
-    /// Plans the counting run, the kernels that compute where each entry's records are written, and the storing run.
+    /// Plans the count pass, the kernels that compute where each entry's records are written, and the emit pass.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`].
@@ -95,13 +96,13 @@ impl Planner<'_> {
         let [counts, entries] = if self.collected.draws.iter().all(CollectedDraw::is_known) {
             self.list_entries()?
         } else {
-            self.assemble_entries()?
+            self.set_up_entries()?
         };
         self.positions();
         let groups = self.plan.entry_groups.len();
         let sized = |size: usize| groups * size;
-        let storing = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
-        let jobs = Upload::EntryJobs { entries, storing };
+        let emit_batches = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
+        let jobs = Upload::EntryJobs { entries, emit_batches };
         let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
         let place = Upload::PlaceEntries { jobs, count: groups as u32 };
         let place = self.plan.upload(place, size_of::<PlaceEntries>());
@@ -127,7 +128,7 @@ impl Planner<'_> {
         self.plan.steps.push(kernel(Kernel::PlaceEntries { is_serial }, place, [1, 1]));
         if self.collected.has_targets() && groups > 0 {
             self.push_barrier(Barrier::PlaceToCapture, Touched::Captured);
-            self.push_captures(entries, Some(storing));
+            self.push_captures(entries, Some(emit_batches));
         }
         Ok(())
     }
@@ -145,22 +146,23 @@ impl Planner<'_> {
         self.plan.steps.push(Step::Barrier { which, when: When::Always, then });
     }
 
-    /// Adds the dispatches of all groups for one run. For the storing run, `storing` is the block of its batches; for
-    /// the counting run it is `None`.
-    fn push_captures(&mut self, entries: BlockId, storing: Option<BlockId>) {
+    /// Adds the dispatches of all groups for one pass. For the emit pass, `emit_batches` is the block of its batches;
+    /// for the count pass it is `None`.
+    fn push_captures(&mut self, entries: BlockId, emit_batches: Option<BlockId>) {
         for number in 0..self.plan.entry_groups.len() {
             let group = self.plan.entry_groups[number];
             let at = |block, size: usize| BatchId { block, number, size: size as u64 };
             let draws = Draws::Emitted {
                 listed: group.listed,
-                batch: storing.map_or(group.counting, |block| at(block, size_of::<Batch>())),
+                batch: emit_batches
+                    .map_or(group.count_batch, |block| at(block, size_of::<Batch>())),
                 entries: at(entries, size_of::<Entries>()),
-                is_counting: storing.is_none(),
+                is_count_pass: emit_batches.is_none(),
             };
-            // Under the descriptor plan, the counting run may write any scratch memory, so a barrier orders its
+            // Under the descriptor plan, the count pass may write any scratch memory, so a barrier orders its
             // dispatches.
-            if storing.is_none() && number > 0 && self.limits.by_descriptors {
-                self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
+            if emit_batches.is_none() && number > 0 && self.limits.by_descriptors {
+                self.push_barrier(Barrier::BeforeCountPass, Touched::Unknown);
             }
             let EntryGroup { key, state, size, .. } = group;
             self.plan.steps.push(Step::Capture(CaptureStep { key, state, draws, size }));
@@ -168,8 +170,8 @@ impl Planner<'_> {
     }
 
     /// Divides draws into entries on the CPU, which knows their input primitives, and lists them in groups with the
-    /// same pipeline, descriptor sets and queries. Returns the memory block of the entries' counts, and the block with the
-    /// addresses of the entries of each group.
+    /// same pipeline, descriptor sets and queries. Returns the memory block of the entries' counts, and the block with
+    /// the addresses of the entries of each group.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
@@ -177,7 +179,7 @@ impl Planner<'_> {
         let small = self.limits.shared_workgroups;
         let (mut draws, mut primitives) = (Vec::new(), 0);
         for draw in &self.collected.draws {
-            let placed = assembled_draw(draw);
+            let placed = draw_of_items(draw);
             let count = u64::from(placed.item_count) * u64::from(placed.instance_count);
             // Draws without input primitives are not listed.
             if count > 0 {
@@ -194,7 +196,7 @@ impl Planner<'_> {
             // attribute's first element (`reaches_far`).
             let joins = |draw: &&&CollectedDraw| {
                 self.collected.share_dispatch(head.state, draw.state)
-                    && Queries::of(&head.input) == Queries::of(&draw.input)
+                    && Queries::of(&head.command) == Queries::of(&draw.command)
                     && !head.reaches_far()
                     && !draw.reaches_far()
             };
@@ -229,15 +231,15 @@ impl Planner<'_> {
         let size = count * size_of::<Batch>();
         let batches = self.plan.upload(Upload::Batches { first: block, count }, size);
         for (number, (range, key, blocks, workgroups)) in listed.into_iter().enumerate() {
-            let counting = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
+            let count_batch = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
             let listed = Some((BlockId(block.0 + number), range.len()));
             let first = self.plan.entry_blocks;
             self.plan.entry_blocks += blocks;
             let size = Size::Direct(fold(workgroups.into(), per_axis)?);
             let blocks = Some([first, blocks]);
-            self.add_group(draws[range.start], key, listed, counting, size, blocks);
+            self.add_group(draws[range.start], key, listed, count_batch, size, blocks);
         }
-        self.push_barrier(Barrier::BeforeCounting, Touched::Unknown);
+        self.push_barrier(Barrier::BeforeCountPass, Touched::Unknown);
         let counts = self.entry_counts();
         let size = self.plan.entry_groups.len() * size_of::<Entries>();
         Ok([counts, self.plan.upload(Upload::Entries { counts }, size)])
@@ -248,7 +250,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
-    fn assemble_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
+    fn set_up_entries(&mut self) -> Result<[BlockId; 2], RuntimeError> {
         let draws = &self.collected.draws;
         let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);
         let items_of =
@@ -270,24 +272,24 @@ impl Planner<'_> {
         let entries = self.plan.scratch(Scratch::Entries, entries);
         let tables = Upload::EntryTables { counts, entries };
         let tables = self.plan.upload(tables, size_of::<EntryTables>());
-        let batches = self.plan_assembly(Assembly { entry_bits, tables })?;
+        let batches = self.plan_entry_setup(EntrySetup { entry_bits, tables })?;
         let mut first = 0;
         for number in 0..groups {
             let group = self.plan.groups[number];
             let draws = &self.collected.draws[first..first + group.draws];
             first += group.draws;
-            let counting = BatchId { block: batches, number, size: BATCH_SIZE };
+            let count_batch = BatchId { block: batches, number, size: BATCH_SIZE };
             let size = u64::from(group.workgroup_size);
             let count: u64 = draws.iter().map(CollectedDraw::count).sum();
             let most =
                 entries_of((most_of(draws) + count * size).div_ceil(ENTRIES_PER_BLOCK.into()));
             let size = if self.limits.indirect_dispatch {
-                Size::Indirect(counting)
+                Size::Indirect(count_batch)
             } else {
                 Size::DirectUpTo(fold(most.div_ceil(size), self.limits.workgroups_per_axis)?)
             };
             let key = group.key(false, self.limits.shared_workgroups);
-            self.add_group(&draws[0], key, None, counting, size, None);
+            self.add_group(&draws[0], key, None, count_batch, size, None);
         }
         self.push_barrier(Barrier::SetupToCapture, Touched::Unknown);
         Ok([counts, entries])
@@ -299,7 +301,7 @@ impl Planner<'_> {
         draw: &CollectedDraw,
         key: Key,
         listed: Option<(BlockId, usize)>,
-        counting: BatchId,
+        count_batch: BatchId,
         size: Size,
         blocks: Option<[u32; 2]>,
     ) {
@@ -307,10 +309,10 @@ impl Planner<'_> {
         self.plan.entry_groups.push(EntryGroup {
             state: draw.state,
             key,
-            queries: Queries::of(&draw.input),
+            queries: Queries::of(&draw.command),
             vertices: geometry.output_vertices,
             listed,
-            counting,
+            count_batch,
             size,
             blocks,
         });
@@ -324,24 +326,24 @@ const fn entries_of(blocks: u64) -> u64 {
 /// The largest number of items (input primitives or slices) of a draw, in all its instances. `u64::MAX` if only the GPU
 /// knows it.
 fn most_items(draw: &CollectedDraw) -> u64 {
-    let input = &draw.input;
-    let items = match (input.kind, draw.is_restarted()) {
+    let command = &draw.command;
+    let items = match (command.kind, draw.is_restarted()) {
         (kind::DIRECT, false) => draw.primitives(),
-        (kind::DIRECT, true) => u64::from(input.count) << flags::slice_bits(input.flags),
+        (kind::DIRECT, true) => u64::from(command.count) << flags::slice_bits(command.flags),
         _ => return u64::MAX,
     };
-    items.saturating_mul(input.instance_count.into())
+    items.saturating_mul(command.instance_count.into())
 }
 
 /// Makes the sysvals of a draw with geometry or tessellation shaders. Its items are input primitives, or slices of
 /// patches.
-fn assembled_draw(draw: &CollectedDraw) -> DrawSysvals {
-    // A draw with more items has no instances: `CollectedDraw::check_assembled` refuses others.
+fn draw_of_items(draw: &CollectedDraw) -> DrawSysvals {
+    // A draw with more items has no instances: `CollectedDraw::check_geometry` refuses others.
     let item_count = u32::try_from(draw.primitives()).unwrap_or(u32::MAX);
     DrawSysvals {
         item_count,
         output_end: u32::MAX,
         reciprocal: reciprocal(item_count.max(1)),
-        ..unclamped_draw(&draw.input)
+        ..unclamped_draw(&draw.command)
     }
 }

@@ -1,7 +1,8 @@
-//! The second of three phases: makes a [`Plan`] of what was [collected](crate::runtime::recording::collect). The plan is a value without
-//! Vulkan handles. It contains the steps to record and the memory that they take, before memory is taken and before
-//! anything is recorded. (The phase [play](crate::runtime::recording::play) adds the tables of push constants and attributes, and barriers
-//! if descriptors cover more bytes than are accessed.) The entry point is [`Plan::make`].
+//! The second of three phases: makes a [`Plan`] of what was [collected](crate::runtime::recording::collect). The plan
+//! is a value without Vulkan handles. It contains the steps to record and the memory that they take, before memory is
+//! taken and before anything is recorded. (The phase [play](crate::runtime::recording::play) adds the tables of push
+//! constants and attributes, and barriers if descriptors cover more bytes than are accessed.) The entry point is
+//! [`Plan::make`].
 //!
 //! # The choice of steps
 //! A draw is *known* if the CPU knows its counts: it is direct (neither indirect nor a byte-count draw), has no
@@ -10,13 +11,13 @@
 //!
 //! A plan is for one vertex stream: each stream that a capture captures or counts has its own plan, and the plans are
 //! played one after the other. The draws of a plan either all have geometry or tessellation shaders, or none has: a
-//! recording with both kinds is [cut](crate::runtime::recording::collect::Collected::parts), and has a plan for each part. All draws of a
-//! plan are planned in the same way, by the first row whose condition is true:
+//! recording with both kinds is [cut](crate::runtime::recording::collect::Collected::parts), and has a plan for each
+//! part. All draws of a plan are planned in the same way, by the first row whose condition is true:
 //!
 //! | file | condition | steps |
 //! |---|---|---|
 //! | place.rs | geometry shaders that always emit the same number of primitives, and position and draws are known | as place.rs below |
-//! | geometry.rs | other draws of geometry shaders, and all draws of tessellation shaders | as setup.rs, unless the draws are known; barrier; counting run; barrier; sums kernel; barrier; place kernel, which writes counters and queries; if something is captured: barrier; storing run |
+//! | geometry.rs | other draws of geometry shaders, and all draws of tessellation shaders | as setup.rs, unless the draws are known; barrier; count pass; barrier; sums kernel; barrier; place kernel, which writes counters and queries; if something is captured: barrier; emit pass |
 //! | fused.rs | one known draw of at most [8 workgroups](fused::MOST_WORKGROUPS), with a counter or a query to write, or at a position that is not known | barrier; one capture, which writes counters and queries itself |
 //! | place.rs | position and draws are known | barrier; captures; with counters or queries: barrier; finish kernel, which writes them |
 //! | resumed.rs | known draws at a position that is not known, with the same queries and vertices per primitive, that would all fit into empty buffers; not under the descriptor plan | barrier; resume kernel, which writes counters and queries; barrier; captures |
@@ -38,8 +39,8 @@
 //! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
 //! if an earlier recording wrote the position, a first step copies the position.
 //!
-//! Several captures that were begun in one [`Capture`](crate::runtime::Capture) are planned together, as in place.rs, if all
-//! their positions and draws are known, and if no capture accesses bytes that another one writes
+//! Several captures that were begun in one [`Capture`](crate::runtime::Capture) are planned together, as in place.rs,
+//! if all their positions and draws are known, and if no capture accesses bytes that another one writes
 //! ([`Plan::make_joined`]). Otherwise each part of each capture has its own plan.
 //!
 //! # The choice of dispatches
@@ -74,7 +75,7 @@ mod tests;
 use std::ops::Range;
 
 pub(super) use self::block::{
-    Assembly, BatchId, BlockId, Contents, MemoryBlock, Queries, Scratch, Upload,
+    BatchId, BlockId, Contents, EntrySetup, MemoryBlock, Queries, Scratch, Upload,
 };
 pub(super) use self::geometry::EntryGroup;
 pub(crate) use self::geometry::most_entries;
@@ -134,7 +135,8 @@ pub(super) struct Plan {
 pub(super) struct Limits {
     /// The largest number of workgroups of a dispatch along one axis.
     pub(super) workgroups_per_axis: u32,
-    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`MAX_SHARED_WORKGROUPS`], except in tests.
+    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`MAX_SHARED_WORKGROUPS`],
+    /// except in tests.
     pub(super) shared_workgroups: u32,
     /// The number of entries (runs of primitives) that all draws of a plan share, a power of two: [`MAX_ENTRIES`],
     /// except in tests.

@@ -22,7 +22,7 @@ use crate::runtime::recording::plan::{
 };
 use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 use vkxfb_rewriter::counts::{BoundBuffer, DrawCounts};
-use vkxfb_rewriter::sysval::setup::{Input, Operation, operation};
+use vkxfb_rewriter::sysval::setup::{DrawCommand, Operation, operation};
 use vkxfb_rewriter::sysval::{Address, DrawSysvals, flags, join, offset, reciprocal, split};
 use vkxfb_rewriter::topology::{PrimitiveTopology, XfbTopology};
 
@@ -51,8 +51,8 @@ pub(in crate::runtime::recording) struct Placed {
 /// A dispatch of draws that the CPU placed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dispatch {
-    /// The draws are the `count` elements of [`Plan::placed`](crate::runtime::recording::plan::Plan::placed) from index `first` on. Their states
-    /// [share dispatches](crate::runtime::recording::collect::Collected::share_dispatch).
+    /// The draws are the `count` elements of [`Plan::placed`](crate::runtime::recording::plan::Plan::placed) from index
+    /// `first` on. Their states [share dispatches](crate::runtime::recording::collect::Collected::share_dispatch).
     pub(super) first: usize,
     pub(super) count: usize,
     pub(super) workgroups: u32,
@@ -220,7 +220,7 @@ impl Planner<'_> {
         draw: &CollectedDraw,
         cursor: &mut Cursor,
     ) -> Result<(), RuntimeError> {
-        let Input { stream_query, generated_query, .. } = draw.input;
+        let DrawCommand { stream_query, generated_query, .. } = draw.command;
         // The finish kernel executes the operations of a dispatch in no particular order. So each query gets a single
         // operation, which adds the sum of the consecutive draws that the query counts.
         for (tally, query) in
@@ -238,7 +238,7 @@ impl Planner<'_> {
             let position = at.in_buffer(target).unwrap_or_default();
             BoundBuffer { position, ..target.buffer }
         });
-        let Input { count, instance_count, .. } = draw.input;
+        let DrawCommand { count, instance_count, .. } = draw.command;
         let properties = state.properties;
         let counts = match properties.emission() {
             Some(each) => DrawCounts::emitted(draw.topology, count, instance_count, each, buffers),
@@ -265,7 +265,7 @@ impl Planner<'_> {
             None => invocations_per_item(draw.topology),
         };
         let [columns, rows] = dispatch_size(invocations(per_item, &counts), size, per_axis)?;
-        let mut placed = draw_sysvals(&draw.input, per_item, &counts, cursor.record);
+        let mut placed = draw_sysvals(&draw.command, per_item, &counts, cursor.record);
         if properties.geometry.is_some() {
             // For geometry shaders, this member contains the number of input primitives per entry.
             placed.output_count = 1;
@@ -391,7 +391,7 @@ impl Planner<'_> {
         shared: Option<u32>,
     ) -> Key {
         let properties = &state.properties;
-        let Input { base_vertex, count, instance_count, first_instance, .. } = draw.input;
+        let DrawCommand { base_vertex, count, instance_count, first_instance, .. } = draw.command;
         if !self.is_single(draw, state) {
             return Key::ANY;
         }
@@ -455,9 +455,9 @@ impl Planner<'_> {
         Ok(self.plan.upload_list(draws, workgroups))
     }
 
-    /// Whether Vulkan pipelines for one draw ([`DrawSource::Pushed`]) support this draw: all elements of an attribute begin
-    /// less than 4 GiB after its first element, and either all accesses are aligned to their size, or these pipelines
-    /// test the alignment.
+    /// Whether Vulkan pipelines for one draw ([`DrawSource::Pushed`]) support this draw: all elements of an attribute
+    /// begin less than 4 GiB after its first element, and either all accesses are aligned to their size, or these
+    /// pipelines test the alignment.
     pub(super) fn is_single(&self, draw: &CollectedDraw, state: &State) -> bool {
         !draw.reaches_far() && (self.limits.tests_alignment || self.is_aligned(state))
     }
@@ -475,9 +475,9 @@ fn invocations(per_item: u32, counts: &DrawCounts) -> u64 {
     items * u64::from(per_item)
 }
 
-/// Makes the sysvals of a direct draw from its input and its counts.
+/// Makes the sysvals of a direct draw from its command and its counts.
 fn draw_sysvals(
-    input: &Input,
+    command: &DrawCommand,
     invocations_per_item: u32,
     counts: &DrawCounts,
     base_record: u32,
@@ -490,29 +490,29 @@ fn draw_sysvals(
         base_record,
         invocations: u32::try_from(invocations(invocations_per_item, counts)).unwrap_or(u32::MAX),
         reciprocal: reciprocal(counts.item_count * invocations_per_item),
-        ..unclamped_draw(input)
+        ..unclamped_draw(command)
     }
 }
 
 /// Makes the sysvals of a direct draw whose counts are not known yet. In them, `item_count` is the number of all
 /// vertices or indices of the draw.
-pub(super) fn unclamped_draw(input: &Input) -> DrawSysvals {
-    let size = input.flags & flags::INDEX_SIZE;
-    let skipped = input.first.min(input.index_limit);
+pub(super) fn unclamped_draw(command: &DrawCommand) -> DrawSysvals {
+    let size = command.flags & flags::INDEX_SIZE;
+    let skipped = command.first.min(command.index_limit);
     DrawSysvals {
-        xfb_topology: input.topology,
-        flags: input.flags,
+        xfb_topology: command.topology,
+        flags: command.flags,
         output_count: 0,
         output_end: 0,
-        item_count: input.count,
-        instance_count: input.instance_count,
-        base_vertex: input.base_vertex,
-        first_instance: input.first_instance,
-        draw_index: input.draw_index,
+        item_count: command.count,
+        instance_count: command.instance_count,
+        base_vertex: command.base_vertex,
+        first_instance: command.first_instance,
+        draw_index: command.draw_index,
         base_record: 0,
         first_workgroup: 0,
-        index_limit: input.index_limit - skipped,
-        index_address: offset(input.index_address, u64::from(skipped) * u64::from(size)),
+        index_limit: command.index_limit - skipped,
+        index_address: offset(command.index_address, u64::from(skipped) * u64::from(size)),
         invocations: 0,
         reciprocal: 0,
     }

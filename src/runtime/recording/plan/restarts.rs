@@ -8,7 +8,7 @@ use crate::runtime::recording::plan::{
 };
 use vkxfb_rewriter::lower::kernel::Kernel;
 use vkxfb_rewriter::sysval::setup::{
-    Input, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
+    DrawCommand, RESTART_BLOCKS, Reduction, RestartRange, kind, restart_blocks, restart_table_size,
 };
 use vkxfb_rewriter::sysval::{Address, flags};
 use vkxfb_rewriter::topology::PrimitiveTopology;
@@ -91,11 +91,11 @@ impl Planner<'_> {
         *has_patches = false;
         for draw in self.collected.draws.iter().filter(|draw| draw.is_restarted()) {
             *has_patches |= draw.topology == PrimitiveTopology::PatchList;
-            let range = range_of(&draw.input);
+            let range = range_of(&draw.command);
             let next = tables.len();
             // An indirect draw may use any index of the bound range, so it shares the table of other indirect draws
             // with the same range.
-            let number = match draw.input.kind {
+            let number = match draw.command.kind {
                 kind::INDIRECT => *shared.entry(range).or_insert(next),
                 _ => next,
             };
@@ -119,27 +119,27 @@ impl Planner<'_> {
 }
 
 /// Returns the range of indices of a draw's table of restarts. The address of the table is still 0. If only the GPU
-/// knows which indices are drawn, `first` and `count` of `input` have another meaning, and the range contains all bound
-/// indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
-fn range_of(input: &Input) -> RestartRange {
-    let (first, limit) = match input.kind {
+/// knows which indices are drawn, `first` and `count` of `command` have another meaning, and the range contains all
+/// bound indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
+fn range_of(command: &DrawCommand) -> RestartRange {
+    let (first, limit) = match command.kind {
         kind::DIRECT => {
-            let first = input.first.min(input.index_limit);
-            (first, input.count.min(input.index_limit - first))
+            let first = command.first.min(command.index_limit);
+            (first, command.count.min(command.index_limit - first))
         }
-        _ => (0, input.index_limit),
+        _ => (0, command.index_limit),
     };
     RestartRange {
-        index_address: input.index_address,
+        index_address: command.index_address,
         table: Address::default(),
         // If the range is empty, a small block of readable memory replaces the index buffer. Shaders may load the index
         // `first` from there, so it must be 0.
         first: if limit == 0 { 0 } else { first },
         limit,
-        topology: input.topology,
+        topology: command.topology,
         // These flags do not affect restarts, so draws that differ in them can share a table.
-        flags: input.flags & !(flags::LAST_VERTEX | flags::INVERTED),
-        restart_index: input.restart_index,
+        flags: command.flags & !(flags::LAST_VERTEX | flags::INVERTED),
+        restart_index: command.restart_index,
         first_workgroup: 0,
         reserved: [0; 2],
     }

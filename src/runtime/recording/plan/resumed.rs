@@ -34,12 +34,12 @@ impl Planner<'_> {
     /// empty buffers: the kernel adds to one query of each kind, and clamps all draws by the same number of records.
     pub(super) fn resumable(&mut self) -> Result<Option<Resumable>, RuntimeError> {
         let Some(first) = self.collected.draws.first() else { return Ok(None) };
-        let queries = Queries::of(&first.input);
+        let queries = Queries::of(&first.command);
         let vertices = first.topology.vertices_per_primitive();
         let is_like_first = |draw: &CollectedDraw| {
             draw.is_known()
                 && draw.topology.vertices_per_primitive() == vertices
-                && Queries::of(&draw.input) == queries
+                && Queries::of(&draw.command) == queries
         };
         // Under the descriptor plan a capture reads draws either from upload memory or from scratch memory, but not
         // from both.

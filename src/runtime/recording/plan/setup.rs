@@ -20,12 +20,14 @@ use crate::runtime::recording::collect::{
 };
 use crate::runtime::recording::plan::place::{joined_topology, shared_topology, unclamped_draw};
 use crate::runtime::recording::plan::{
-    Assembly, BatchId, BlockId, CaptureStep, Draws, Planner, Queries, Scratch, Size, Step, Touched,
-    Upload, When,
+    BatchId, BlockId, CaptureStep, Draws, EntrySetup, Planner, Queries, Scratch, Size, Step,
+    Touched, Upload, When,
 };
 use vkxfb_rewriter::counts::BoundBuffer;
 use vkxfb_rewriter::lower::kernel::{self, Kernel, SetupDraws};
-use vkxfb_rewriter::sysval::setup::{BATCH_SIZE, Input, RESTART_BLOCK, RestartedDraw, Setup, kind};
+use vkxfb_rewriter::sysval::setup::{
+    BATCH_SIZE, DrawCommand, RESTART_BLOCK, RestartedDraw, Setup, kind,
+};
 use vkxfb_rewriter::sysval::{Address, DrawSysvals};
 use vkxfb_rewriter::topology::XfbTopology;
 
@@ -63,7 +65,7 @@ impl Group {
     fn takes(&self, draw: &CollectedDraw) -> bool {
         self.state == draw.state
             && self.is_restarted == draw.is_restarted()
-            && self.queries.is_none_or(|queries| queries == Queries::of(&draw.input))
+            && self.queries.is_none_or(|queries| queries == Queries::of(&draw.command))
     }
 
     /// Whether the draws need no dispatch, because they write nothing.
@@ -79,16 +81,17 @@ struct KnownDraw {
     workgroups: [u32; 2],
 }
 
-/// llvmpipe ends all loops of an invocation after 65,535 rounds. A loop takes one more round than it has, in which it ends. Some
-/// are left for the loops of a kernel that do not depend on its draws.
+/// llvmpipe ends all loops of an invocation after 65,535 rounds. A loop takes one more round than it has, in which it
+/// ends. Some are left for the loops of a kernel that do not depend on its draws.
 const MAX_ROUNDS: u64 = 65_535 - 16;
 
-/// The largest number of rounds that a draw takes in a setup kernel of a single invocation: one of the loop over draw commands,
-/// two over the draws of a command, three over queries.
+/// The largest number of rounds that a draw takes in a setup kernel of a single invocation: one of the loop over draw
+/// commands, two over the draws of a command, three over queries.
 const ROUNDS_PER_DRAW: u64 = 1 + 2 + 3;
 
-/// The largest number of rounds that a draw with primitive restart takes in addition: two of the loop over the index behind its
-/// first restart and its end, and at both of them one for each segment between restarts of a block, and one more.
+/// The largest number of rounds that a draw with primitive restart takes in addition: two of the loop over the index
+/// behind its first restart and its end, and at both of them one for each segment between restarts of a block, and one
+/// more.
 const ROUNDS_PER_RESTARTED_DRAW: u64 = 2 * (1 + RESTART_BLOCK / 2);
 
 impl Planner<'_> {
@@ -139,24 +142,27 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
-    pub(super) fn plan_assembly(&mut self, assembly: Assembly) -> Result<BlockId, RuntimeError> {
+    pub(super) fn plan_entry_setup(
+        &mut self,
+        entry_setup: EntrySetup,
+    ) -> Result<BlockId, RuntimeError> {
         let restarts = self.plan_restarts();
         let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
         let batches = self.plan.scratch(Scratch::Batches, batches);
-        let parameters = self.setup_parameters(batches, restarts.is_some(), Some(assembly));
+        let parameters = self.setup_parameters(batches, restarts.is_some(), Some(entry_setup));
         self.push_setup(true, parameters, restarts, false)?;
         Ok(batches)
     }
 
-    /// Adds a setup kernel, and before it the kernels that find restarts. `assembles` says whether the draws have
-    /// geometry or tessellation shaders. If `is_known` is true, the captures after the setup kernel do not depend on its
-    /// results.
+    /// Adds a setup kernel, and before it the kernels that find restarts. `makes_entries` says whether the draws have
+    /// geometry or tessellation shaders, so that the kernel divides them into entries. If `is_known` is true, the
+    /// captures after the setup kernel do not depend on its results.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
     fn push_setup(
         &mut self,
-        assembles: bool,
+        makes_entries: bool,
         parameters: BlockId,
         restarts: Option<BlockId>,
         is_known: bool,
@@ -165,12 +171,12 @@ impl Planner<'_> {
             let restarts = if draw.is_restarted() { ROUNDS_PER_RESTARTED_DRAW } else { 0 };
             draw.count() * (ROUNDS_PER_DRAW + restarts)
         });
-        // The kernel processes draws of geometry and tessellation shaders twice.
-        let times = if assembles { 2 } else { 1 };
+        // The kernel processes draws of geometry and tessellation shaders in two rounds.
+        let times = if makes_entries { 2 } else { 1 };
         let is_serial = self.is_serial(rounds.fold(0, u64::saturating_add).saturating_mul(times));
         let setup = Kernel::Setup(kernel::Setup {
             restarts: restarts.is_some(),
-            assembles,
+            makes_entries,
             draws: match (is_serial, self.has_several()) {
                 (true, _) => SetupDraws::Serial,
                 (false, true) => SetupDraws::Several,
@@ -208,28 +214,36 @@ impl Planner<'_> {
         &mut self,
         batches: BlockId,
         has_restarts: bool,
-        assembly: Option<Assembly>,
+        entry_setup: Option<EntrySetup>,
     ) -> BlockId {
-        let Collected { draws: inputs, .. } = self.collected;
+        let Collected { draws: commands, .. } = self.collected;
         // The primitives that geometry shaders emit are counted later, by the place kernel.
-        let has_queries =
-            assembly.is_none() && inputs.iter().any(|draw| !Queries::of(&draw.input).is_none());
+        let has_queries = entry_setup.is_none()
+            && commands.iter().any(|draw| !Queries::of(&draw.command).is_none());
         let draw_stride =
             if has_restarts { size_of::<RestartedDraw>() } else { size_of::<DrawSysvals>() };
-        let most = match assembly {
-            Some(_) => inputs.iter().map(CollectedDraw::count).sum(),
+        let most = match entry_setup {
+            Some(_) => commands.iter().map(CollectedDraw::count).sum(),
             None => self.most_placed_draws(),
         };
         let placed = most * draw_stride as u64;
         let plan = &mut *self.plan;
         let draws = plan.scratch(Scratch::PlacedDraws, placed);
         // One without draws, too: a driver may execute the loads of a loop that has no round.
-        let inputs = plan.upload(Upload::Inputs, inputs.len().max(1) * size_of::<Input>());
+        let commands =
+            plan.upload(Upload::DrawCommands, commands.len().max(1) * size_of::<DrawCommand>());
         let groups = plan.groups.len().max(1) * size_of::<u32>();
         let groups = plan.upload(Upload::WorkgroupSizes, groups);
         let draw_stride = draw_stride as u32;
-        let setup =
-            Upload::Setup { inputs, draws, groups, batches, draw_stride, has_queries, assembly };
+        let setup = Upload::Setup {
+            commands,
+            draws,
+            groups,
+            batches,
+            draw_stride,
+            has_queries,
+            entry_setup,
+        };
         plan.upload(setup, size_of::<Setup>())
     }
 
@@ -242,7 +256,7 @@ impl Planner<'_> {
         for draw in &self.collected.draws {
             let properties = self.collected.properties_of(draw);
             let size = properties.workgroup_size(&draw.any_key());
-            let queries = properties.geometry.map(|_| Queries::of(&draw.input));
+            let queries = properties.geometry.map(|_| Queries::of(&draw.command));
             let is_indirect = !draw.is_known() && self.limits.indirect_dispatch;
             let most = draw.most_workgroups(size);
             let last = groups.last_mut().filter(|last| {
@@ -294,8 +308,8 @@ impl Planner<'_> {
         };
         let [draw] = draws[..] else { return None };
         let state = self.collected.states.get(draw.state).copied().unwrap_or_default();
-        let Input { kind, count, instance_count, predicate, .. } = draw.input;
-        let unclamped = unclamped_draw(&draw.input);
+        let DrawCommand { kind, count, instance_count, predicate, .. } = draw.command;
+        let unclamped = unclamped_draw(&draw.command);
         let invocations = count.checked_mul(invocations_per_item(draw.topology))?;
         // Under the descriptor plan the capture may access all scratch memory, to which the setup kernel writes at the
         // same time.

@@ -66,7 +66,8 @@ pub(in crate::runtime::recording) struct CaptureStep {
 
 /// Where a dispatch reads its draws. A workgroup never processes two draws, because their `DrawIndex` may differ.
 ///
-/// The [`DrawSource`](crate::runtime::pipelines::pipeline::DrawSource) in the key of the Vulkan pipeline depends on this value:
+/// The [`DrawSource`](crate::runtime::pipelines::pipeline::DrawSource) in the key of the Vulkan pipeline depends on
+/// this value:
 ///
 /// | draws | source |
 /// |---|---|
@@ -81,21 +82,21 @@ pub(in crate::runtime::recording) struct CaptureStep {
 pub(in crate::runtime::recording) enum Draws {
     /// A single draw that the CPU placed, in push constants.
     Pushed(DrawSysvals),
-    /// At least two draws that the CPU placed, in a block of [`Upload::Listed`](crate::runtime::recording::plan::Upload::Listed). The second
-    /// member is their number.
+    /// At least two draws that the CPU placed, in a block of
+    /// [`Upload::Listed`](crate::runtime::recording::plan::Upload::Listed). The second member is their number.
     Listed(BlockId, usize),
-    /// One or more draws in a block of [`Upload::Listed`](crate::runtime::recording::plan::Upload::Listed); the second member is their number. A
-    /// batch that the resume kernel wrote says where they are captured.
+    /// One or more draws in a block of [`Upload::Listed`](crate::runtime::recording::plan::Upload::Listed); the second
+    /// member is their number. A batch that the resume kernel wrote says where they are captured.
     Resumed(BlockId, usize, BatchId),
     /// Draws of a geometry or tessellation shader. Either the CPU `listed` these draws, or they are in a batch that the
-    /// setup kernel wrote. For the storing run, the `batch` that the place kernel wrote says where they are captured.
+    /// setup kernel wrote. For the emit pass, the `batch` that the place kernel wrote says where they are captured.
     Emitted {
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,
-        /// Whether the shaders run only to count the primitives that they emit (counting run), before they run again to
-        /// store the records (storing run).
-        is_counting: bool,
+        /// Whether this is the count pass, which counts the primitives that the shaders emit, and not the emit pass,
+        /// in which they run again and their records are stored.
+        is_count_pass: bool,
     },
     /// The draws of a batch that the setup kernel wrote. That kernel also placed them.
     Batch(BatchId),

@@ -12,7 +12,7 @@ use vkxfb_rewriter::lower::kernel;
 use vkxfb_rewriter::lower::{GeometryInput, LoweredGeometry};
 use vkxfb_rewriter::sysval::draw_flags;
 use vkxfb_rewriter::sysval::entries::{ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE};
-use vkxfb_rewriter::sysval::setup::{Input, kind, operation};
+use vkxfb_rewriter::sysval::setup::{DrawCommand, kind, operation};
 use vkxfb_rewriter::tessellator::{Domain, Spacing, Tessellator};
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -52,34 +52,34 @@ fn captured(draws: &[CollectedDraw]) -> Collected {
     collected.states = vec![State { properties, ..State::default() }];
     collected.draws = draws.to_vec();
     for draw in &mut collected.draws {
-        draw.invocations = most_invocations(draw.topology, &draw.input, [buffer].into_iter());
+        draw.invocations = most_invocations(draw.topology, &draw.command, [buffer].into_iter());
     }
     collected
 }
 
 fn draw(topology: PrimitiveTopology, count: u32) -> CollectedDraw {
-    let input = Input {
+    let command = DrawCommand {
         topology: topology.xfb_topology() as u32,
         flags: draw_flags(topology, 0, ProvokingVertex::First),
         count,
         instance_count: 1,
-        ..Input::default()
+        ..DrawCommand::default()
     };
-    CollectedDraw { topology, input, state: 0, invocations: 0 }
+    CollectedDraw { topology, command, state: 0, invocations: 0 }
 }
 
 /// Makes a draw indexed, with 32-bit indices that are all within the bound range.
 fn indexed(mut draw: CollectedDraw, restart: bool) -> CollectedDraw {
-    let input = &mut draw.input;
-    input.flags |= 4 | if restart { vkxfb_rewriter::sysval::flags::RESTART } else { 0 };
-    (input.index_address, input.index_limit) = ([0, 3], 1 << 18);
+    let command = &mut draw.command;
+    command.flags |= 4 | if restart { vkxfb_rewriter::sysval::flags::RESTART } else { 0 };
+    (command.index_address, command.index_limit) = ([0, 3], 1 << 18);
     draw
 }
 
 fn indirect(mut draw: CollectedDraw, draw_count: u32) -> CollectedDraw {
-    let input = &mut draw.input;
-    (input.kind, input.arguments, input.draw_count) = (kind::INDIRECT, [0, 4], draw_count);
-    (input.count, input.instance_count) = (u32::MAX, u32::MAX);
+    let command = &mut draw.command;
+    (command.kind, command.arguments, command.draw_count) = (kind::INDIRECT, [0, 4], draw_count);
+    (command.count, command.instance_count) = (u32::MAX, u32::MAX);
     draw
 }
 
@@ -136,18 +136,18 @@ fn check(plan: &Plan) {
                 is_scratch(batches, Scratch::Batches);
                 vec![known, batches]
             }
-            Upload::Setup { inputs, draws, groups, batches, assembly, .. } => {
+            Upload::Setup { commands, draws, groups, batches, entry_setup, .. } => {
                 assert_eq!(
-                    [upload(inputs), upload(groups)],
-                    [&Upload::Inputs, &Upload::WorkgroupSizes]
+                    [upload(commands), upload(groups)],
+                    [&Upload::DrawCommands, &Upload::WorkgroupSizes]
                 );
                 is_scratch(draws, Scratch::PlacedDraws);
                 is_scratch(batches, Scratch::Batches);
-                let tables = assembly.map(|assembly| assembly.tables);
+                let tables = entry_setup.map(|entry_setup| entry_setup.tables);
                 tables.into_iter().for_each(|tables| {
                     assert!(matches!(upload(tables), Upload::EntryTables { .. }));
                 });
-                [inputs, draws, groups, batches].into_iter().chain(tables).collect()
+                [commands, draws, groups, batches].into_iter().chain(tables).collect()
             }
             Upload::EntryTables { counts, entries } => {
                 is_scratch(counts, Scratch::EntryCounts);
@@ -174,10 +174,10 @@ fn check(plan: &Plan) {
                 assert_eq!(plan.blocks[counts.0].size, block * u64::from(plan.entry_blocks));
                 vec![counts, last.block]
             }
-            Upload::EntryJobs { entries, storing } => {
+            Upload::EntryJobs { entries, emit_batches } => {
                 is_entries(entries);
-                is_scratch(storing, Scratch::Batches);
-                vec![entries, storing]
+                is_scratch(emit_batches, Scratch::Batches);
+                vec![entries, emit_batches]
             }
             Upload::PlaceEntries { jobs, .. } => {
                 assert!(matches!(upload(jobs), Upload::EntryJobs { .. }));
@@ -186,7 +186,7 @@ fn check(plan: &Plan) {
             Upload::Listed { .. }
             | Upload::Operations(_)
             | Upload::Fused { .. }
-            | Upload::Inputs
+            | Upload::DrawCommands
             | Upload::WorkgroupSizes
             | Upload::RestartRanges => vec![],
         };
@@ -201,12 +201,12 @@ fn check(plan: &Plan) {
                 (Kernel::Finish, Upload::Finish { .. })
                     | (Kernel::Resume, Upload::Resume { .. })
                     | (
-                        Kernel::Setup(kernel::Setup { assembles: false, .. }),
-                        Upload::Setup { assembly: None, .. }
+                        Kernel::Setup(kernel::Setup { makes_entries: false, .. }),
+                        Upload::Setup { entry_setup: None, .. }
                     )
                     | (
-                        Kernel::Setup(kernel::Setup { assembles: true, .. }),
-                        Upload::Setup { assembly: Some(_), .. }
+                        Kernel::Setup(kernel::Setup { makes_entries: true, .. }),
+                        Upload::Setup { entry_setup: Some(_), .. }
                     )
                     | (Kernel::EntrySums, Upload::EntrySums { .. })
                     | (Kernel::PlaceEntries { .. }, Upload::PlaceEntries { .. })
@@ -222,10 +222,10 @@ fn check(plan: &Plan) {
                 match draws {
                     Draws::Pushed(_) => {}
                     Draws::Listed(block, count) => is_listed(block, count),
-                    Draws::Emitted { listed, batch, entries, is_counting } => {
+                    Draws::Emitted { listed, batch, entries, is_count_pass } => {
                         listed.into_iter().for_each(|(block, count)| is_listed(block, count));
-                        // If the draws are listed, the CPU writes the batch of the counting run.
-                        if listed.is_some() && is_counting {
+                        // If the draws are listed, the CPU writes the batch of the count pass.
+                        if listed.is_some() && is_count_pass {
                             assert!(matches!(upload(batch.block), Upload::Batches { .. }))
                         } else {
                             is_batch(batch)
@@ -264,12 +264,12 @@ fn described(step: &Step) -> String {
                 Draws::Pushed(_) => "one pushed".to_owned(),
                 Draws::Listed(_, count) => format!("{count} listed"),
                 Draws::Resumed(_, count, _) => format!("{count} resumed"),
-                Draws::Emitted { listed, batch, is_counting, .. } => {
+                Draws::Emitted { listed, batch, is_count_pass, .. } => {
                     let draws = match listed {
                         Some((_, count)) => format!("{count} listed"),
                         None => format!("batch {}", batch.number),
                     };
-                    format!("{draws} {}", if *is_counting { "counted" } else { "emitted" })
+                    format!("{draws} {}", if *is_count_pass { "counted" } else { "emitted" })
                 }
                 Draws::Batch(batch) => format!("batch {}", batch.number),
                 Draws::Fused(..) => "one fused".to_owned(),
@@ -525,21 +525,21 @@ fn with_geometry(draws: &[CollectedDraw]) -> Collected {
 
 #[test]
 fn geometry_shaders_count_before_they_store() {
-    let counting = [
-        "barrier BeforeCounting Always Unknown",
+    let count_pass = [
+        "barrier BeforeCountPass Always Unknown",
         "capture 3 listed counted, workgroups 8: Listed, indexed, checked",
         "barrier CountsToSums Always Unknown",
         "EntrySums 1 x 1",
         "barrier SumsToPlace Always Unknown",
         "PlaceEntries 1 x 1",
     ];
-    let storing = [
+    let emit_pass = [
         "barrier PlaceToCapture Always Captured",
         "capture 3 listed emitted, workgroups 8: Listed, indexed, checked",
     ];
     let draws = [draw(LIST, 300), draw(STRIP, 130), draw(LIST, 2), indexed(draw(LIST, 600), false)];
     let collected = with_geometry(&draws);
-    let both = [&counting[..], &storing[..]].concat();
+    let both = [&count_pass[..], &emit_pass[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
     // Push constants may change from draw to draw.
     let mut changed = with_geometry(&draws);
@@ -550,14 +550,14 @@ fn geometry_shaders_count_before_they_store() {
     // Without a capture buffer no record is stored, but queries still count primitives.
     let mut unbound = with_geometry(&draws);
     unbound.targets = Default::default();
-    assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), counting);
+    assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), count_pass);
     // For a single draw the workgroups need no list of their draws, so the Vulkan pipeline is `General`.
     let one = plan(&ADDRESSES, &with_geometry(&draws[..1]), &NO_COUNTERS);
     assert_eq!(one[1], "capture 1 listed counted, workgroups 8: General, indexed, checked");
     assert_eq!(one[7], "capture 1 listed emitted, workgroups 8: General, indexed, checked");
     // Draws that add to different queries have separate dispatches.
     let mut queried = with_geometry(&[draw(LIST, 3); 2]);
-    queried.draws[1].input.generated_query = [32, 0];
+    queried.draws[1].command.generated_query = [32, 0];
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
 
@@ -566,7 +566,7 @@ fn geometry_shaders_count_before_they_store() {
 #[test]
 fn patches_are_counted_before_they_are_stored() {
     let mut patches = draw(PrimitiveTopology::PatchList, 300);
-    patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First);
+    patches.command.flags = draw_flags(patches.topology, 3, ProvokingVertex::First);
     let mut collected = with_geometry(&[patches]);
     let geometry = collected.states[0].properties.geometry.as_mut().unwrap();
     geometry.tessellation = Some(LoweredTessellation {
@@ -630,16 +630,16 @@ fn large_draws_have_long_entries() {
     let scratch: u64 = plan.blocks.iter().filter(is_scratch).map(|block| block.size).sum();
     assert!(scratch < 20 << 10, "{scratch} bytes");
 
-    let refused = draw(STRIP, u32::MAX).check_assembled().unwrap_err().to_string();
+    let refused = draw(STRIP, u32::MAX).check_geometry().unwrap_err().to_string();
     assert!(
         refused.starts_with("a draw has 4294967293 primitives before a geometry shader"),
         "{refused}"
     );
     // Each patch has sixteen slices.
     let mut patches = draw(PrimitiveTopology::PatchList, 3 << 28);
-    patches.input.flags = draw_flags(patches.topology, 3, ProvokingVertex::First)
+    patches.command.flags = draw_flags(patches.topology, 3, ProvokingVertex::First)
         | 4 << vkxfb_rewriter::sysval::flags::SLICE_SHIFT;
-    let refused = patches.check_assembled().unwrap_err().to_string();
+    let refused = patches.check_geometry().unwrap_err().to_string();
     assert_eq!(
         refused,
         "a draw has 268435456 patches with all its instances; at most 134217727 are supported"
@@ -647,7 +647,7 @@ fn large_draws_have_long_entries() {
 }
 
 #[test]
-fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
+fn what_geometry_shaders_draw_indirectly_is_divided_into_entries_by_the_gpu() {
     let draws = [
         indirect(draw(LIST, 0), 7),
         indirect(indexed(draw(STRIP, 0), true), 1),
@@ -680,8 +680,8 @@ fn what_geometry_shaders_draw_indirectly_is_assembled_by_the_gpu() {
     let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
     assert_eq!(plan.entry_blocks, 1);
-    // A command with more draws than can be assembled is refused.
-    let refused = indirect(draw(LIST, 0), 1 << 17).check_assembled();
+    // A command with more draws than can be divided into entries is refused.
+    let refused = indirect(draw(LIST, 0), 1 << 17).check_geometry();
     assert!(matches!(refused, Err(RuntimeError::TooManyDraws { .. })));
 }
 
@@ -706,7 +706,7 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
 fn ends_of_queries_come_last() {
     let mut collected = captured(&[draw(LIST, 3); 2]);
     for draw in &mut collected.draws {
-        draw.input.stream_query = [32, 0];
+        draw.command.stream_query = [32, 0];
     }
     let end = Operation { address: [32, 0], kind: operation::END, ..Operation::default() };
     collected.ends = vec![end];
@@ -816,8 +816,8 @@ fn captures_are_joined_where_they_are_apart() {
     assert!(!with(|collected| collected.draws[1] = indirect(collected.draws[1], 1)));
 }
 
-/// A capture that begins where the one before it ended is placed behind it, with no barrier between the two. The counter
-/// is written once, with the end of the last capture.
+/// A capture that begins where the one before it ended is placed behind it, with no barrier between the two. The
+/// counter is written once, with the end of the last capture.
 #[test]
 fn captures_that_continue_are_placed_behind_each_other() {
     let mut collected = two_captures(0);

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::runtime::device::descriptor_heaps::HeapInterface;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::memory::arena::{Part, Suballocation, aligned};
+use crate::runtime::memory::arena::{ArenaPart, Suballocation, aligned};
 use crate::runtime::pipelines::pipeline::Pipeline;
 use crate::runtime::recording::collect::{
     Attributes, BoundCaptureBuffer, Collected, Position, State,
@@ -22,7 +22,8 @@ use vkxfb_rewriter::sysval::entries::{
     PlaceEntries,
 };
 use vkxfb_rewriter::sysval::setup::{
-    Finish, Fused, Input, Operation, Progress, Reduction, RestartRange, Resume, Setup, operation,
+    DrawCommand, Finish, Fused, Operation, Progress, Reduction, RestartRange, Resume, Setup,
+    operation,
 };
 use vkxfb_rewriter::sysval::{Address, AttributeDescriptor, Batch, Sysvals, join, split};
 
@@ -67,7 +68,6 @@ impl Player<'_> {
                 last = Some(key);
             }
         }
-        // SAFETY: the caller's contract.
         let reserved = unsafe { playback.arena.reserve(self.ctx, upload + tables, scratch) };
         reserved.map_err(|error| self.with_restarts(error))?;
         self.places.readable = split(playback.arena.upload_address());
@@ -82,7 +82,7 @@ impl Player<'_> {
     /// Adds to an error about scratch memory how much of it is for primitive restart.
     fn with_restarts(&self, mut error: RuntimeError) -> RuntimeError {
         if let RuntimeError::ArenaFull { part, restarts, .. } = &mut error
-            && *part == Part::SCRATCH
+            && *part == ArenaPart::SCRATCH
         {
             let is_table =
                 |block: &&MemoryBlock| block.contents == Contents::Scratch(Scratch::RestartTable);
@@ -188,8 +188,8 @@ impl Player<'_> {
         }
         addresses.extend(collected.bound_targets().map(|target| target.address));
         for draw in &collected.draws {
-            let mut input = draw.input;
-            addresses.extend(input.buffers_mut().map(|address| *address));
+            let mut command = draw.command;
+            addresses.extend(command.buffers_mut().map(|address| *address));
         }
         // The operation that ends a query has two addresses: `address`, and another one in `values`. Both are in the
         // buffer of the query's pool. One descriptor covers this whole buffer, so it is enough to add `address` here.
@@ -236,7 +236,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    fn write(&self, part: &mut Part, upload: &Upload) -> Result<Suballocation, RuntimeError> {
+    fn write(&self, part: &mut ArenaPart, upload: &Upload) -> Result<Suballocation, RuntimeError> {
         let Plan { placed, operations, groups, entry_groups, restarts, .. } = &*self.plan;
         let at = |block: BlockId| split(self.places.address_of(block));
         match *upload {
@@ -278,31 +278,31 @@ impl Player<'_> {
                     progress: self.progress(),
                 })
             }
-            Upload::Inputs => self.write_inputs(part),
+            Upload::DrawCommands => self.write_commands(part),
             Upload::WorkgroupSizes if groups.is_empty() => part.push_one(0_u32),
             Upload::WorkgroupSizes => part.push(groups.iter().map(|group| group.workgroup_size)),
             Upload::Setup {
-                inputs,
+                commands,
                 draws,
                 groups,
                 batches,
                 draw_stride,
                 has_queries,
-                assembly,
+                entry_setup,
             } => part.push_one(Setup {
-                inputs: at(inputs),
+                commands: at(commands),
                 draws: at(draws),
                 groups: at(groups),
                 batches: at(batches),
                 draw_stride,
-                input_count: self.collected.draws.len() as u32,
+                command_count: self.collected.draws.len() as u32,
                 reserved: 0,
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
-                entry_bits: assembly.map_or(0, |assembly| assembly.entry_bits),
-                entry_tables: assembly.map_or([0; 2], |assembly| at(assembly.tables)),
+                entry_bits: entry_setup.map_or(0, |entry_setup| entry_setup.entry_bits),
+                entry_tables: entry_setup.map_or([0; 2], |entry_setup| at(entry_setup.tables)),
                 // Draws of geometry shaders are not placed by the setup kernel, so it needs no position.
-                progress: assembly.map_or_else(|| self.progress(), |_| Progress::default()),
+                progress: entry_setup.map_or_else(|| self.progress(), |_| Progress::default()),
             }),
             Upload::EntryTables { counts, entries } => {
                 let Entries { counts, blocks, .. } = self.entries(counts, [0; 2]);
@@ -323,13 +323,13 @@ impl Player<'_> {
                 let last = split(self.places.address_in(last));
                 part.push_one(EntrySums { counts, blocks, last, reserved: [0; 2] })
             }
-            Upload::EntryJobs { entries, storing } => {
+            Upload::EntryJobs { entries, emit_batches } => {
                 let of = |block, number, size: usize| {
                     split(self.places.address_in(BatchId { block, number, size: size as u64 }))
                 };
                 part.push(entry_groups.iter().enumerate().map(|(number, group)| EntryJob {
-                    counting: split(self.places.address_in(group.counting)),
-                    storing: of(storing, number, size_of::<Batch>()),
+                    count_batch: split(self.places.address_in(group.count_batch)),
+                    emit_batch: of(emit_batches, number, size_of::<Batch>()),
                     entries: of(entries, number, size_of::<Entries>()),
                     vertices: group.vertices,
                     reserved: 0,
@@ -389,7 +389,7 @@ impl Player<'_> {
     /// workgroup, so that no workgroup has to search for its draw.
     fn write_list(
         &self,
-        part: &mut Part,
+        part: &mut ArenaPart,
         placed: &[Placed],
         workgroups: usize,
     ) -> Result<Suballocation, RuntimeError> {
@@ -420,8 +420,8 @@ impl Player<'_> {
         })
     }
 
-    /// Writes the inputs of the setup kernel, one for each collected draw.
-    fn write_inputs(&self, part: &mut Part) -> Result<Suballocation, RuntimeError> {
+    /// Writes the commands of the setup kernel, one for each collected draw.
+    fn write_commands(&self, part: &mut ArenaPart) -> Result<Suballocation, RuntimeError> {
         let Plan { groups, entry_groups, restarts, .. } = &*self.plan;
         // The primitives that geometry shaders emit are counted later, by the place kernel.
         let is_counted = entry_groups.is_empty();
@@ -429,7 +429,7 @@ impl Player<'_> {
         let (mut group, mut left) = (0, 0);
         let mut restarted = 0;
         if self.collected.draws.is_empty() {
-            return part.push_one(Input::default());
+            return part.push_one(DrawCommand::default());
         }
         part.push(self.collected.draws.iter().map(|draw| {
             if left == 0
@@ -438,22 +438,22 @@ impl Player<'_> {
                 (group, left) = (number, next.draws);
             }
             left -= 1;
-            let mut input = Input { group, ..draw.input };
+            let mut command = DrawCommand { group, ..draw.command };
             if !is_counted {
-                (input.stream_query, input.generated_query) = Default::default();
+                (command.stream_query, command.generated_query) = Default::default();
             }
-            for address in input.buffers_mut() {
+            for address in command.buffers_mut() {
                 *address = self.resolve(*address);
             }
             // A draw without indices may share a Vulkan pipeline with indexed draws. That pipeline may load from the
             // index address of every draw, so this address must be readable.
-            input.index_address = self.readable(draw.input.index_address, input.index_limit);
+            command.index_address = self.readable(draw.command.index_address, command.index_limit);
             if draw.is_restarted() {
                 let table = restarts.table_of(restarted);
-                input.restart_table = table.map_or([0; 2], |t| split(self.places.address_of(t)));
+                command.restart_table = table.map_or([0; 2], |t| split(self.places.address_of(t)));
                 restarted += 1;
             }
-            input
+            command
         }))
     }
 
@@ -488,8 +488,8 @@ impl Player<'_> {
             values.map(|value| u32::try_from(value).unwrap_or(u32::MAX))
         };
         let mut strides = of(|target| target.buffer.stride.into());
-        // Kernels take strides of 0 for a stream that is not captured. Where no buffer is bound that the stream is captured
-        // to, any other stride says that no record fits, because the sizes are 0.
+        // Kernels take strides of 0 for a stream that is not captured. Where no buffer is bound that the stream is
+        // captured to, any other stride says that no record fits, because the sizes are 0.
         if self.collected.is_captured && !self.collected.has_targets() {
             strides[0] = 4;
         }
@@ -506,8 +506,8 @@ impl Player<'_> {
             Position::Known(_) | Position::Earlier => [Address::default(); MAX_XFB_BUFFERS],
         };
         Progress {
-            state: address(earlier.filter(|_| *position == Position::Earlier)),
-            new_state: address(self.places.positions),
+            earlier_positions: address(earlier.filter(|_| *position == Position::Earlier)),
+            later_positions: address(self.places.positions),
             positions,
             sizes: of(|target| target.buffer.size.min(MAX_BUFFER_SIZE)),
             strides,

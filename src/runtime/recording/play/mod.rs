@@ -34,7 +34,8 @@ pub(super) struct Playback<'a> {
     pub(super) arena: ArenaAccess<'a>,
     pub(super) cmd: vk::CommandBuffer,
     pub(super) recorded: Recorded,
-    /// The accesses of earlier captures. `None` unless captures are [played in order](crate::runtime::Capture::play_in_order).
+    /// The accesses of earlier captures. `None` unless captures are [played in
+    /// order](crate::runtime::Capture::play_in_order).
     pub(super) order: Option<CaptureOrder>,
     /// Whether kernels, or sets of the descriptor plan, have disturbed the application's descriptor sets.
     pub(super) sets_disturbed: bool,
@@ -134,8 +135,8 @@ struct PlacedState {
     state: usize,
     /// The address of the [table](vkxfb_rewriter::sysval::Sysvals::table).
     table: Address,
-    /// The address of the first [copy](crate::runtime::device::descriptor_heaps::HeapInterface::addresses) of push data, or 0 if
-    /// there is none.
+    /// The address of the first [copy](crate::runtime::device::descriptor_heaps::HeapInterface::addresses) of push
+    /// data, or 0 if there is none.
     first_copy: u64,
 }
 
@@ -195,7 +196,6 @@ impl<'a> Player<'a> {
         is_planned: bool,
     ) -> Result<Continuation, RuntimeError> {
         let mark = playback.arena.mark();
-        // SAFETY: the caller's contract.
         let recorded = unsafe { self.record_planned(playback, is_planned) };
         if recorded.is_err() {
             playback.arena.rewind(mark);
@@ -220,17 +220,14 @@ impl<'a> Player<'a> {
         if !is_planned {
             self.plan.make(&limits, self.collected, self.counters, true)?;
         }
-        // SAFETY: the caller's contract.
         unsafe { self.prepare(playback) }?;
         let fits = self.ctx.table().is_none_or(|limits| self.table.fits_fused(limits));
         if self.user() == Some(User::FusedCaptures) && !fits {
             playback.arena.rewind(mark);
             self.plan.make(&limits, self.collected, self.counters, false)?;
-            // SAFETY: the caller's contract.
             unsafe { self.prepare(playback) }?;
         }
         self.write_blocks(playback)?;
-        // SAFETY: the caller's contract.
         unsafe {
             self.find_sets(playback)?;
             self.record_steps(playback)?;
@@ -260,7 +257,6 @@ impl<'a> Player<'a> {
                     let pipelines = self.kernels.pipelines()?;
                     for transport in std::iter::once(here).chain(other) {
                         let none = vk::PipelineCache::null();
-                        // SAFETY: the caller's contract.
                         unsafe { pipelines.get(self.ctx, transport, *kernel, none) }?;
                     }
                 }
@@ -269,7 +265,6 @@ impl<'a> Player<'a> {
                         (self.collected.states.get(*state).map(|state| state.pipeline), *key);
                     let raw = match (last, self.pipeline_of(*state)) {
                         (Some((found, raw)), _) if found == wanted => raw,
-                        // SAFETY: the caller's contract.
                         (_, Some(pipeline)) => unsafe { pipeline.recorded(self.ctx, *key) }?,
                         (_, None) => vk::Pipeline::null(),
                     };
@@ -279,7 +274,6 @@ impl<'a> Player<'a> {
                 Step::MovePositions(_) | Step::Barrier { .. } => {}
             }
         }
-        // SAFETY: the caller's contract.
         unsafe { self.reserve(playback) }?;
         self.write_tables(playback)
     }
@@ -293,7 +287,6 @@ impl<'a> Player<'a> {
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
-        // SAFETY: the caller's contract.
         unsafe {
             if has_kernels {
                 self.places.kernel_set = self.descriptor_set(playback, User::Kernels)?;
@@ -312,8 +305,8 @@ impl<'a> Player<'a> {
             Step::Capture(capture) => match capture.draws {
                 Draws::Pushed(_) | Draws::Listed(..) => Some(User::DirectCaptures),
                 Draws::Fused(..) => Some(User::FusedCaptures),
-                // The counting run accesses the same buffers as the kernels, so it uses their set.
-                Draws::Emitted { is_counting: true, .. } => None,
+                // The count pass accesses the same buffers as the kernels, so it uses their set.
+                Draws::Emitted { is_count_pass: true, .. } => None,
                 Draws::Resumed(..)
                 | Draws::Batch(_)
                 | Draws::Emitted { .. }
@@ -337,7 +330,6 @@ impl<'a> Player<'a> {
     ) -> Result<Option<vk::DescriptorSet>, RuntimeError> {
         let Some(limits) = self.ctx.table() else { return Ok(None) };
         let Playback { arena, last_sets, .. } = playback;
-        // SAFETY: the caller's contract.
         unsafe { last_sets.get(self.ctx, limits, self.table, arena, user) }.map(Some)
     }
 

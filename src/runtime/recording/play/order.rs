@@ -109,7 +109,8 @@ fn bytes_at(address: Address, size: u64) -> Option<Range<u64>> {
 }
 
 impl Player<'_> {
-    /// Finds the accesses of the steps that follow a barrier, and stores them in [`Places`](crate::runtime::recording::play::Places).
+    /// Finds the accesses of the steps that follow a barrier, and stores them in
+    /// [`Places`](crate::runtime::recording::play::Places).
     ///
     /// They do not include accesses of shaders through the application's descriptors, nor accesses to the arena,
     /// because each recording takes new memory from it. (Recordings share the memory of entry counts, but plans with
@@ -151,8 +152,8 @@ impl Player<'_> {
         }
         self.counters.iter().for_each(|counter| accesses.write(*counter, COUNTER));
         for draw in &collected.draws {
-            accesses.write(draw.input.stream_query, VALUES);
-            accesses.write(draw.input.generated_query, VALUES);
+            accesses.write(draw.command.stream_query, VALUES);
+            accesses.write(draw.command.generated_query, VALUES);
         }
     }
 
@@ -180,7 +181,6 @@ impl Player<'_> {
             None => true,
         };
         if needs_barrier {
-            // SAFETY: the caller's contract.
             unsafe { self.barrier(playback, which) };
         }
         if let Some(order) = &mut playback.order {

@@ -28,12 +28,10 @@ impl Player<'_> {
         &mut self,
         playback: &mut Playback<'_>,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         let _label = unsafe { self.ctx.label(playback.cmd, c"vkxfb capture") };
         let (mut follows_capture, mut captures) = (false, 0);
         for number in 0..self.plan.steps.len() {
             let step = self.plan.steps[number];
-            // SAFETY: the caller's contract.
             unsafe {
                 match step {
                     Step::MovePositions(_) => {
@@ -96,7 +94,6 @@ impl Player<'_> {
         if playback.order.is_some() {
             self.find_touched(then);
         }
-        // SAFETY: the caller's contract.
         unsafe {
             match when {
                 When::Always => {
@@ -116,7 +113,6 @@ impl Player<'_> {
     /// # Safety
     /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
-        // SAFETY: the caller's contract.
         playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
     }
 
@@ -127,7 +123,6 @@ impl Player<'_> {
     /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn scarce_barrier(&self, playback: &mut Playback<'_>, is_needed: bool) {
         if is_needed {
-            // SAFETY: the caller's contract.
             unsafe { self.barrier(playback, Barrier::Scarce) };
         }
     }
@@ -148,7 +143,6 @@ impl Player<'_> {
         let (set, transport) = (self.places.kernel_set, playback.descriptors.transport());
         let parameters = self.places.address_of(parameters);
         let dispatch = Dispatch { kernel, parameters, workgroups };
-        // SAFETY: the caller's contract.
         unsafe { kernels.dispatch(self.ctx, cmd, transport, set, &dispatch) }?;
         playback.bound = BoundState::default();
         if set.is_some() {
@@ -176,9 +170,9 @@ impl Player<'_> {
         let sysvals = self.sysvals_of(state, draws);
         // SAFETY: the caller's contract; the arguments of an indirect dispatch are in scratch memory.
         unsafe {
-            // The counting run writes scratch memory, like kernels, but no capture buffer.
+            // The count pass writes scratch memory, like kernels, but no capture buffer.
             let set = match draws {
-                Draws::Emitted { is_counting: true, .. } => self.places.kernel_set,
+                Draws::Emitted { is_count_pass: true, .. } => self.places.kernel_set,
                 _ => self.places.capture_set,
             };
             self.bind(playback, state, pipeline, raw, set, &sysvals);
@@ -211,13 +205,13 @@ impl Player<'_> {
         match draws {
             Draws::Pushed(draw) => sysvals.draw = self.resolved_draw(draw),
             Draws::Listed(block, count) => sysvals.set_listed(at(block), count as u32),
-            Draws::Emitted { listed, batch, entries, is_counting } => {
+            Draws::Emitted { listed, batch, entries, is_count_pass } => {
                 if let Some((block, count)) = listed.filter(|(_, count)| *count > 1) {
                     sysvals.set_listed(at(block), count as u32);
                 }
                 sysvals.set_batch(batch_at(batch));
                 let Collected { stream, has_effects, .. } = *self.collected;
-                sysvals.set_entries(batch_at(entries), stream, is_counting, has_effects);
+                sysvals.set_entries(batch_at(entries), stream, is_count_pass, has_effects);
             }
             Draws::Resumed(block, count, batch) => {
                 if count > 1 {
@@ -321,7 +315,6 @@ impl Player<'_> {
         if let Some(commands) = self.ctx.heap_commands()
             && missing != BoundHeaps::default()
         {
-            // SAFETY: the caller's contract.
             unsafe { commands.bind(playback.cmd, &missing) };
         }
         playback.descriptors = DescriptorState::Heaps(missing.or(bound));
