@@ -74,18 +74,22 @@ pub use device::Device;
 pub use vkxfb_rewriter::frontend;
 pub use vkxfb_rewriter::{capture, counts, lower, spirv, topology, vertex_input};
 
-// The types that every capture needs. Other types stay in their modules.
+// What most programs need is documented here, too.
+#[doc(inline)]
+pub use runtime::{
+    Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw, DrawIndexed,
+    IndexBuffer, IndexType, MemoryLocation, Pipeline, Recorded, Recorder, RuntimeError, Stages,
+    StagesError, VertexBuffer,
+};
+// What programs need that are made of the parts stays in its module.
 #[doc(no_inline)]
 pub use capture::CaptureList;
 #[doc(no_inline)]
 pub use lower::{Backend, Shader};
 #[doc(no_inline)]
 pub use runtime::{
-    Arena, ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureBuffer,
-    CaptureDesc, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions, Draw, DrawIndexed,
-    IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
-    RequiredFeatures, RuntimeError, SimpleAllocator, Stages, StagesError, VertexBuffer,
-    required_features,
+    Arena, ArenaDesc, ArenaRing, BufferDesc, Capabilities, Capture, Context, CreateInfoAdditions,
+    Kernels, PipelineDesc, RequiredFeatures, SimpleAllocator, required_features,
 };
 #[doc(no_inline)]
 pub use topology::{PrimitiveTopology, ProvokingVertex};
