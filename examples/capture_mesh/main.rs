@@ -14,13 +14,9 @@ mod xfb;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use ash::vk;
-use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
+use vkxfb::runtime::MemoryAllocator;
 use vkxfb::runtime::vulkan::vertex_input_descriptions;
-use vkxfb::{
-    Backend, Buffer, BufferDesc, Context, Draw, MemoryLocation, PrimitiveTopology, Shader,
-    VertexBuffer,
-};
+use vkxfb::{Buffer, Device, Draw, MemoryLocation, PrimitiveTopology, Shader, VertexBuffer};
 
 use common::gpu::Gpu;
 use common::native::{NativeCapture, compare};
@@ -51,43 +47,27 @@ pub fn run(options: &Options) -> Result<()> {
     // SAFETY: one thread; every submission is waited for, so that the device is idle where anything is destroyed.
     unsafe {
         let gpu = Gpu::open()?;
-        let context = xfb::context(&gpu)?;
-        let mut allocator = Allocator::new(&AllocatorCreateDesc {
-            instance: gpu.instance.clone(),
-            device: gpu.device.clone(),
-            physical_device: gpu.physical_device,
-            debug_settings: gpu_allocator::AllocatorDebugSettings::default(),
-            buffer_device_address: context.has_addresses(),
-            allocation_sizes: gpu_allocator::AllocationSizes::default(),
-        })?;
-        let usage =
-            context.vertex_buffer_usage(Backend::Compute) | vk::BufferUsageFlags::VERTEX_BUFFER;
-        let source = upload(&context, &mut allocator, usage, bytemuck::cast_slice(&vertices))?;
-
-        let captured =
-            xfb::capture(&gpu, &context, &mut allocator, &spirv, &source, vertices.len() as u32)?;
-        captured.invalidate(&context)?;
-        let deformed: Vec<Vertex> = bytemuck::cast_slice(captured.mapped()).to_vec();
+        let mut xfb = xfb::device(&gpu)?;
+        let source = upload(&mut xfb, bytemuck::cast_slice(&vertices))?;
+        let captured = xfb::capture(&gpu, &mut xfb, &spirv, &source, vertices.len() as u32)?;
+        let deformed: Vec<Vertex> = bytemuck::cast_slice(xfb.read(&captured)?).to_vec();
         println!("{} vertices captured", deformed.len());
         check(&vertices, &deformed)?;
-        check_native(&gpu, &mut allocator, &spirv, &source, &deformed)?;
+        check_native(&gpu, xfb.allocator(), &spirv, &source, &deformed)?;
 
+        let mut drawn_indices = None;
         if let Some(directory) = &options.output {
-            let usage = vk::BufferUsageFlags::INDEX_BUFFER;
-            let triangles =
-                upload(&context, &mut allocator, usage, bytemuck::cast_slice(&indices))?;
+            let triangles = upload(&mut xfb, bytemuck::cast_slice(&indices))?;
             let both = [source.raw(), captured.raw()];
             let drawn = draw::meshes(&gpu, &both, triangles.raw(), indices.len() as u32)?;
-            context.destroy(triangles, &mut allocator);
+            drawn_indices = Some(triangles);
             std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
             picture::write(&directory.join("captured.png"), &[drawn], 1)?;
             let mesh = Mesh { vertices: deformed, indices };
             mesh.write(&directory.join("captured.ply"))?;
         }
 
-        context.destroy([captured, source], &mut allocator);
-        drop(allocator);
-        drop(context);
+        xfb.destroy((captured, source, drawn_indices));
         gpu.close()
     }
 }
@@ -95,16 +75,10 @@ pub fn run(options: &Options) -> Result<()> {
 /// A buffer that the device reads, with what it holds.
 ///
 /// # Safety
-/// The device of the context is live, and is the allocator's.
-unsafe fn upload(
-    context: &Context,
-    allocator: &mut Allocator,
-    usage: vk::BufferUsageFlags,
-    bytes: &[u8],
-) -> Result<Buffer> {
-    let desc = BufferDesc::new("mesh", bytes.len() as u64, usage, MemoryLocation::Upload);
+/// The device is live.
+unsafe fn upload(xfb: &mut Device, bytes: &[u8]) -> Result<Buffer> {
     unsafe {
-        let mut buffer = Buffer::new(context, allocator, &desc)?;
+        let mut buffer = xfb.buffer("mesh", bytes.len() as u64, MemoryLocation::Upload)?;
         buffer.mapped_mut().copy_from_slice(bytes);
         Ok(buffer)
     }
@@ -129,7 +103,7 @@ fn check(source: &[Vertex], deformed: &[Vertex]) -> Result<()> {
 /// The device is idle; `source` holds as many vertices as were captured, and the allocator is the device's.
 unsafe fn check_native(
     gpu: &Gpu,
-    allocator: &mut Allocator,
+    allocator: &mut (dyn MemoryAllocator + Send + Sync),
     spirv: &[u32],
     source: &Buffer,
     deformed: &[Vertex],
