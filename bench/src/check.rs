@@ -1,7 +1,7 @@
 //! Compares captures with the model on the CPU before they are timed, so that no wrong capture is
 //! timed.
 
-use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::Backend;
 
 use crate::case::Case;
 use crate::compare;
@@ -108,7 +108,8 @@ impl Bench<'_> {
             Err(error) if error.is_fatal() => return Err(sample_failed(case, error)),
             Err(error) => return Ok(Err(Refusal::Unavailable(error.to_string()))),
         }
-        let rotated = contestant == Contestant::Native && !self.preserves_order(case.topology);
+        let rotated = contestant == Contestant::Native
+            && !self.gpu.preserves_order(Backend::Native, case.topology);
         for (buffer, part) in parts {
             let Some(target) = memory.targets.get(buffer as usize) else { continue };
             let found = self.gpu.read(target, part.clone())?;
@@ -121,13 +122,5 @@ impl Bench<'_> {
             }
         }
         Ok(Ok(()))
-    }
-
-    /// Whether the native capture guarantees the order of the vertices of a primitive.
-    fn preserves_order(&self, topology: PrimitiveTopology) -> bool {
-        let support = self.gpu.capabilities().provoking_vertex.as_ref();
-        let fans = support.is_some_and(|support| support.triangle_fan_preserved);
-        self.gpu.context().enabled().preserve_provoking_vertex
-            && (fans || topology != PrimitiveTopology::TriangleFan)
     }
 }

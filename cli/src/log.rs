@@ -48,6 +48,18 @@ pub(super) fn kept() -> String {
     anstream::adapter::strip_str(&String::from_utf8_lossy(&kept)).to_string()
 }
 
+/// Keeps text that another process has logged.
+pub(super) fn keep(text: &str) {
+    // Nothing can fail.
+    let _ = Keeper.write_all(text.as_bytes());
+}
+
+/// Returns what was kept, which is kept no longer.
+pub(super) fn take() -> String {
+    let kept = std::mem::take(&mut *KEPT.lock().unwrap_or_else(PoisonError::into_inner));
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

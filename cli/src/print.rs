@@ -16,8 +16,8 @@ use crate::log;
 /// Writes text to standard output, where nothing of it controls the terminal.
 ///
 /// What the command prints goes through this function, its relatives below, and [`complain`], [`remark`] and the log.
-/// Others print, too: clap, where all arguments are harmless; progress bars; the handlers of crashes and
-/// the hook of panics; and a child process of `probe --isolate`, whose results go to its parent.
+/// Others print, too: clap, where all arguments are harmless; progress bars; the hook of panics; and a child process of
+/// `probe`, whose results go to its parent.
 pub(crate) fn show(text: &str) -> Result<()> {
     put(anstream::stdout(), terminal::printable(text).as_bytes())
 }

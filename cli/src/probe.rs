@@ -1,8 +1,6 @@
 //! `vkxfb probe`: captures every topology and compares the bytes with a model of the specification.
 
 mod compare;
-#[cfg(any(unix, windows))]
-mod crash;
 mod isolate;
 mod running;
 mod self_test;
@@ -108,7 +106,7 @@ struct RunArguments {
     /// default 256M if the machine has at most 4 GiB
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
-    /// Capture in child processes from the start, which also finds cases that hang in the
+    /// Capture one case at a time from the start, which also finds cases that hang in the
     /// driver
     #[arg(long)]
     isolate: bool,
@@ -135,12 +133,6 @@ struct RunArguments {
     /// Run as a child process that captures cases: for the probe's own use
     #[arg(long, hide = true)]
     worker: Option<isolate::Task>,
-    /// This run follows one that the driver crashed: for the probe's own use
-    #[arg(long, hide = true)]
-    restarted: bool,
-    /// The run that the driver crashed has shown the head of the results: for the probe's own use
-    #[arg(long, hide = true)]
-    head_is_shown: bool,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -190,10 +182,10 @@ Where a shader emits to several streams, the buffer of one of them is too
 small in most draws: it has to hold what fits, and the other streams
 everything.
 
-Where the device is lost, or does not finish in time, the probe goes on in a
-child process, with one case at a time, names the case that did it, and starts
-another child for the next one. Where the driver crashes the probe, it starts
-again like that. A call of the driver that never returns is ended only with
+The probe captures in a child process. Where the device is lost, or does not
+finish in time, or the driver crashes that process, it goes on in another one,
+with one case at a time, names the case that did it, and starts another child
+for the next one. A call of the driver that never returns is ended only with
 --isolate, 10 s after the time that --timeout gives the device.
 
 First it is tried, whatever the device reports, whether indirect dispatches
@@ -303,8 +295,7 @@ fn probe(job: &Job<'_>) -> Result<u8> {
     let arguments = job.arguments;
     let running = |is_own| {
         let file = arguments.report.as_deref().or(arguments.html.as_deref());
-        Running::beside(file, is_own, arguments.restarted)
-            .context("cannot write what runs beside the report")
+        Running::beside(file, is_own).context("cannot write what runs beside the report")
     };
     if let Some(task) = &arguments.worker {
         let running = running(false)?;
@@ -315,13 +306,7 @@ fn probe(job: &Job<'_>) -> Result<u8> {
         return Ok(Outcome::AllRight.exit_code());
     }
     #[cfg(windows)]
-    crash::show_no_dialogs();
-    #[cfg(any(unix, windows))]
-    if !arguments.isolate
-        && let Some(status) = crash::guard()
-    {
-        return Ok(status);
-    }
+    isolate::show_no_dialogs();
     for (option, file) in [("--html", &arguments.html), ("--report", &arguments.report)] {
         if file.as_deref() == Some(Path::new("-")) {
             bail!("{option} takes a file; {option} /dev/stdout writes to standard output");
@@ -339,8 +324,6 @@ fn probe(job: &Job<'_>) -> Result<u8> {
     let (mut reports, mut failing) = (Vec::new(), None);
     let mut failed = false;
     let several = selectors.len() > 1;
-    #[cfg(unix)]
-    crash::expect_heads(selectors.len());
     for selector in selectors {
         match probe_device(job, selector, &mut running) {
             Ok((report, failed)) => {
@@ -401,11 +384,13 @@ impl RunArguments {
         }
     }
 
-    /// The time limit of a submission. If no option sets it, child processes get a default limit, and other processes
-    /// `None`.
+    /// The time limit of a submission. If no option sets it, child processes that run cases one by one get a default
+    /// limit, and other processes `None`.
     fn case_timeout(&self) -> Option<Duration> {
         let said = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
-        said.or_else(|| self.worker.as_ref().map(|_| TIMEOUT))
+        let worker = self.worker.as_ref();
+        let one_by_one = worker.filter(|task| self.isolate || task.is_one_by_one());
+        said.or_else(|| one_by_one.map(|_| TIMEOUT))
     }
 
     /// Returns the options that affect how cases run. Options that have their own fields in a report are left out.
@@ -527,8 +512,7 @@ fn open(job: &Job<'_>, device: DeviceSelector) -> Result<Opened> {
         let mib = memory >> 20;
         report.note(format!("large draws are left out: they take more than {mib} MiB (--memory)"));
     }
-    let own = |word: &std::ffi::OsString| word == "--restarted" || word == "--head-is-shown";
-    let words = std::env::args_os().skip(1).filter(|word| !own(word));
+    let words = std::env::args_os().skip(1);
     let words = words.map(|word| report::shell_word(&word.to_string_lossy()).into_owned());
     report.command = std::iter::once("vkxfb".to_owned()).chain(words).collect::<Vec<_>>().join(" ");
     Ok(Opened { gpu, plan, report })
@@ -547,7 +531,7 @@ fn probe_device(
         }
     };
     say("opening the device");
-    let Opened { mut gpu, mut plan, mut report } = open(job, device)?;
+    let Opened { gpu, mut plan, mut report } = open(job, device)?;
     let start = Instant::now();
     let bar = crate::print::progress_bar();
     let told = Cell::new(start);
@@ -561,17 +545,10 @@ fn probe_device(
             crate::print::remark(format_args!("batch {} of {total}: {backend} {row}", done + 1));
         }
     };
-    // `empty` is a copy of the report before it has results. The commands that repeat a trial or a case are made from
-    // the options in that copy.
-    let empty = report.clone();
     let timeout = arguments.case_timeout().unwrap_or(TIMEOUT);
-    let works = !arguments.isolate
-        && run::run_trials(&mut gpu, &plan, &mut report, |trial| {
-            say(&running::trial_line(&empty, trial));
-        });
-    if !works {
-        isolate::Isolated { gpu: &gpu, plan: &plan, timeout }.run_trials(&mut report)?;
-    }
+    let one_by_one = arguments.isolate;
+    let works = isolate::Isolated { gpu: &gpu, plan: &plan, timeout, one_by_one }
+        .run_trials(&mut report)?;
     let rates: Vec<_> = report.trials.iter().flat_map(|tried| tried.rates.clone()).collect();
     let limit = gpu.submission_limit();
     if plan.leave_out_slow(&rates, limit) {
@@ -582,22 +559,14 @@ fn probe_device(
             "large draws by {names} are left out: they {note} {ms} ms (--submission-limit)"
         ));
     }
-    if !arguments.json && !arguments.head_is_shown {
+    if !arguments.json {
         crate::print::show_coloured(&table::render_head(&report, true))?;
-        #[cfg(unix)]
-        crash::head_is_shown();
     }
-    if !works {
-        let isolated = isolate::Isolated { gpu: &gpu, plan: &plan, timeout };
+    let isolated = isolate::Isolated { gpu: &gpu, plan: &plan, timeout, one_by_one };
+    if one_by_one || !works {
         isolated.run(Position::default(), &mut report, observe)?;
-    } else if let Some(loss) = run::run_until_loss(&mut gpu, &plan, &mut report, |progress| {
-        say(&running::batch_line(&empty, progress.done + 1, progress.batch));
-        observe(progress);
-    }) {
-        let how = format_args!("{}; going on in child processes, case by case", loss.how);
-        crate::print::complain("lost:", how);
-        let isolated = isolate::Isolated { gpu: &gpu, plan: &plan, timeout };
-        isolated.run_from_loss(&loss, &mut report, observe)?;
+    } else {
+        isolated.run_together(&mut report, observe)?;
     }
     bar.finish_and_clear();
     say("all cases have run");
@@ -615,7 +584,7 @@ fn probe_device(
         Ok(Failing { failure: failure.clone(), shaders: shaders.collect() })
     };
     let failing = failure.map(with_shaders).transpose()?;
-    report.validation.extend(crate::print::once_each(&gpu.close()));
+    isolate::add_messages(&mut report, crate::print::once_each(&gpu.close()));
     if !arguments.json {
         crate::print::show_coloured(&table::render_results(&report, true))?;
     }

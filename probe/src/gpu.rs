@@ -30,6 +30,7 @@ use vkxfb::runtime::RuntimeError;
 use vkxfb::runtime::{Barrier, overrides};
 use vkxfb::runtime::{Capabilities, Context, Kernels, required_features};
 use vkxfb_rewriter::lower::{Backend, compute};
+use vkxfb_rewriter::topology::PrimitiveTopology;
 
 pub use self::capture::Step;
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
@@ -368,6 +369,16 @@ impl Gpu {
                 Ok(target.staging(self.staging.unwrap_or(target.staging)))
             }
         }
+    }
+
+    /// Whether captures by a backend keep the order of the vertices of each primitive, of which vertex shaders draw a
+    /// topology. Otherwise they may rotate it.
+    pub fn preserves_order(&self, backend: Backend, topology: PrimitiveTopology) -> bool {
+        let support = self.capabilities().provoking_vertex.as_ref();
+        let fans = support.is_some_and(|support| support.triangle_fan_preserved);
+        backend != Backend::Native
+            || (self.context.enabled().preserve_provoking_vertex
+                && (fans || topology != PrimitiveTopology::TriangleFan))
     }
 
     /// The backends that the device was opened for.

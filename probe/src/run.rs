@@ -31,9 +31,9 @@ use spirv::ExecutionModel;
 use vkxfb_rewriter::lower::LoweredKind;
 use vkxfb_rewriter::lower::{Backend, compute};
 
-pub use self::alone::{Event, Position, leave_out, numbered_cases, run_alone};
+pub use self::alone::{Event, Position, leave_out, numbered_cases, run_alone, run_together};
 pub use self::device::device_info;
-pub use self::trials::{run_trial, run_trials};
+pub use self::trials::run_trial;
 
 use self::case::Prepared;
 use self::error::{BatchError, error_chain};
@@ -66,9 +66,13 @@ pub fn run(
     gpu: &mut Gpu,
     plan: &Plan,
     report: &mut ProbeReport,
-    observe: impl FnMut(Progress<'_>),
+    mut observe: impl FnMut(Progress<'_>),
 ) {
-    if let Some(Loss { at, how, forms }) = run_until_loss(gpu, plan, report, observe)
+    let begin = |progress: Progress<'_>, _: &mut ProbeReport| {
+        observe(progress);
+        Ok(())
+    };
+    if let Ok(Some(Loss { at, how, forms })) = run_until_loss(gpu, plan, report, begin)
         && let Some(Batch { group, draws }) = plan.all_batches().get(at.batch)
     {
         for specialized in forms {
@@ -81,34 +85,36 @@ pub fn run(
 }
 
 /// The loss of the device during a run, or a submission that did not finish.
-#[derive(Debug, Clone)]
-pub struct Loss {
+struct Loss {
     /// The batch (draws that are submitted together) in which the loss happened, and the number of the first case of
     /// that batch that was not captured; 0 if none was captured.
-    pub at: Position,
+    at: Position,
     /// A description of the loss.
-    pub how: String,
+    how: String,
     /// Whether the topology is compiled into the pipeline, for each pipeline that had not yet captured all draws of the
     /// batch.
     forms: VecDeque<bool>,
 }
 
 /// Like [`run`], but after a loss of the device, cases of the current batch of draws that were not captured are not
-/// recorded. Returns the loss; `None` if there was none.
-pub fn run_until_loss(
+/// recorded. Returns the loss; `None` if there was none. `begin` is called before each batch. If it fails, the run ends.
+fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
     report: &mut ProbeReport,
-    mut observe: impl FnMut(Progress<'_>),
-) -> Option<Loss> {
+    mut begin: impl FnMut(Progress<'_>, &mut ProbeReport) -> std::io::Result<()>,
+) -> std::io::Result<Option<Loss>> {
     let start = Instant::now();
     note_made_up(plan, report);
     let batches = plan.all_batches();
     let mut shared = Shared::default();
-    let mut loss = None;
+    let mut end = Ok(None);
     for (done, batch) in batches.iter().enumerate() {
         let Batch { group, draws } = batch;
-        observe(Progress { done, total: batches.len(), batch });
+        if let Err(error) = begin(Progress { done, total: batches.len(), batch }, report) {
+            end = Err(error);
+            break;
+        }
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
             continue;
@@ -120,7 +126,7 @@ pub fn run_until_loss(
                 let captured = (all_forms - forms.len()) * draws.len();
                 let case = if captured == 0 { 0 } else { captured + 1 };
                 let at = Position { batch: done, case };
-                loss = Some(Loss { at, how: error_chain(&error), forms });
+                end = Ok(Some(Loss { at, how: error_chain(&error), forms }));
                 break;
             }
             for specialized in forms {
@@ -137,7 +143,7 @@ pub fn run_until_loss(
     shared.cache.destroy(gpu);
     report.longest_submission_s = gpu.longest_submission().as_secs_f64();
     report.elapsed_s = start.elapsed().as_secs_f64();
-    loss
+    end
 }
 
 fn note_made_up(plan: &Plan, report: &mut ProbeReport) {

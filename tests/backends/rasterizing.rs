@@ -14,7 +14,7 @@ use vkxfb_rewriter::topology::PrimitiveTopology;
 use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::common;
-use crate::common::attachment::{self, Attachment, Drawing};
+use crate::common::attachment::{self, Attachment, Drawing, Pass};
 use crate::common::device;
 use crate::common::skip::{Why, skip};
 use crate::common::test_device::Owned;
@@ -73,8 +73,7 @@ fn shaders() -> [Vec<u32>; 2] {
 /// An attachment, and the buffer that it is copied to.
 struct Target {
     attachment: Attachment,
-    render_pass: vk::RenderPass,
-    framebuffer: vk::Framebuffer,
+    pass: Pass,
     readback: Owned<Buffer>,
 }
 
@@ -87,16 +86,8 @@ impl Target {
         // SAFETY: the device is live, and everything is destroyed in `destroy`.
         unsafe {
             let attachment = Attachment::new(device, FORMAT, SIZE);
-            let render_pass = attachment::render_pass(device, FORMAT, 1);
-            let views = [attachment.view];
-            let framebuffer = vk::FramebufferCreateInfo::default()
-                .render_pass(render_pass)
-                .attachments(&views)
-                .width(SIZE)
-                .height(SIZE)
-                .layers(1);
-            let framebuffer = device.create_framebuffer(&framebuffer, None).unwrap();
-            Self { attachment, render_pass, framebuffer, readback }
+            let pass = Pass::clearing(device, FORMAT, SIZE, &[attachment.view]);
+            Self { attachment, pass, readback }
         }
     }
 
@@ -109,11 +100,7 @@ impl Target {
         gpu.submit(|ctx, cmd| {
             let device = ctx.device();
             let clears = [vk::ClearValue::default()];
-            let begin = vk::RenderPassBeginInfo::default()
-                .render_pass(self.render_pass)
-                .framebuffer(self.framebuffer)
-                .render_area(attachment::area(SIZE))
-                .clear_values(&clears);
+            let begin = self.pass.begin_info(&clears);
             // SAFETY: all is of this device, and lives until the submission is done.
             unsafe {
                 device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
@@ -131,8 +118,7 @@ impl Target {
         let device = gpu.context().device();
         // SAFETY: nothing is in flight.
         unsafe {
-            device.destroy_framebuffer(self.framebuffer, None);
-            device.destroy_render_pass(self.render_pass, None);
+            self.pass.destroy(device);
             self.attachment.destroy(device);
         }
     }
@@ -165,8 +151,14 @@ unsafe fn create_pipeline(
         let blend = vk::PipelineColorBlendAttachmentState::default()
             .color_write_mask(vk::ColorComponentFlags::RGBA);
         let topology = vk::PrimitiveTopology::from(topology);
-        let raw =
-            Drawing::new(SIZE, blend, 1).pipeline(device, &stages, topology, layout, render_pass);
+        let raw = Drawing::new(SIZE, blend, 1).pipeline(
+            device,
+            &stages,
+            topology,
+            layout,
+            render_pass,
+            std::ptr::null(),
+        );
         modules.iter().for_each(|module| device.destroy_shader_module(*module, None));
         (raw, layout)
     }
@@ -254,7 +246,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
         let ctx = gpu.context();
         // SAFETY: the modules have that block.
         let (raw, layout) =
-            unsafe { create_pipeline(ctx, modules, &none, &ranges, topology, screen.render_pass) };
+            unsafe { create_pipeline(ctx, modules, &none, &ranges, topology, screen.pass.raw) };
         let expected_image = screen.render(&mut gpu, |ctx, cmd| {
             let device = ctx.device();
             // SAFETY: all is of this device, and lives until the submission is done.
@@ -304,14 +296,8 @@ fn an_own_pipeline_captures_and_rasterizes() {
             let (ctx, constants) = (gpu.context(), specialization.info());
             // SAFETY: the modules have those blocks; the objects are made as `from_raw` asks for.
             let (raw, layout, own) = unsafe {
-                let (raw, layout) = create_pipeline(
-                    ctx,
-                    modules,
-                    &constants,
-                    &ranges,
-                    topology,
-                    screen.render_pass,
-                );
+                let (raw, layout) =
+                    create_pipeline(ctx, modules, &constants, &ranges, topology, screen.pass.raw);
                 (raw, layout, Pipeline::from_raw(ctx, &desc, raw, layout).unwrap())
             };
             gpu.write(&target, 0, &[0xa5; CAPTURE_BYTES as usize]).unwrap();

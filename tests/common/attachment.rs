@@ -1,4 +1,4 @@
-//! Colour attachments that are cleared, drawn to and copied from.
+//! Render passes, and colour attachments that are cleared, drawn to and copied from.
 
 use ash::vk;
 
@@ -47,7 +47,7 @@ impl Attachment {
         }
     }
 
-    /// Copies a square attachment to a buffer, after the [`render_pass`] that drew to it.
+    /// Copies a square attachment to a buffer, after the [`Pass`] that drew to it.
     ///
     /// # Safety
     /// The buffer has room at the offset, and `cmd` is being recorded, outside of a render pass
@@ -83,12 +83,107 @@ impl Attachment {
     }
 }
 
+/// A render pass of one subpass, and its framebuffer, which is a square.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    pub raw: vk::RenderPass,
+    pub framebuffer: vk::Framebuffer,
+    side: u32,
+}
+
+impl Pass {
+    /// Creates a pass without attachments, of one pixel.
+    ///
+    /// # Safety
+    /// The device is live, and the pass is destroyed before.
+    pub unsafe fn empty(device: &ash::Device, dependencies: &[vk::SubpassDependency]) -> Self {
+        let subpasses = [vk::SubpassDescription::default()];
+        let info =
+            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(dependencies);
+        // SAFETY: the caller's contract.
+        unsafe { Self::of(device, device.create_render_pass(&info, None).unwrap(), 1, &[]) }
+    }
+
+    /// Creates a pass that clears attachments of a format, and transitions them to the layout for
+    /// copying.
+    ///
+    /// # Safety
+    /// As [`empty`](Self::empty), and the views are of square images.
+    pub unsafe fn clearing(
+        device: &ash::Device,
+        format: vk::Format,
+        side: u32,
+        views: &[vk::ImageView],
+    ) -> Self {
+        // SAFETY: the caller's contract.
+        unsafe { Self::of(device, render_pass(device, format, views.len() as u32), side, views) }
+    }
+
+    unsafe fn of(
+        device: &ash::Device,
+        raw: vk::RenderPass,
+        side: u32,
+        views: &[vk::ImageView],
+    ) -> Self {
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(raw)
+            .attachments(views)
+            .width(side)
+            .height(side)
+            .layers(1);
+        // SAFETY: the caller's contract.
+        Self { raw, framebuffer: unsafe { device.create_framebuffer(&info, None) }.unwrap(), side }
+    }
+
+    /// What an instance of the pass begins with.
+    pub fn begin_info<'a>(&self, clears: &'a [vk::ClearValue]) -> vk::RenderPassBeginInfo<'a> {
+        vk::RenderPassBeginInfo::default()
+            .render_pass(self.raw)
+            .framebuffer(self.framebuffer)
+            .render_area(area(self.side))
+            .clear_values(clears)
+    }
+
+    /// Records an instance of the pass in which a pipeline is bound, with what `record` records.
+    ///
+    /// # Safety
+    /// `cmd` is being recorded, outside of a render pass instance, and the pipeline is for the pass.
+    pub unsafe fn instance<R>(
+        &self,
+        device: &ash::Device,
+        cmd: vk::CommandBuffer,
+        clears: &[vk::ClearValue],
+        pipeline: vk::Pipeline,
+        record: impl FnOnce() -> R,
+    ) -> R {
+        let (begin, inline) = (self.begin_info(clears), vk::SubpassContents::INLINE);
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.cmd_begin_render_pass(cmd, &begin, inline);
+            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            let result = record();
+            device.cmd_end_render_pass(cmd);
+            result
+        }
+    }
+
+    /// # Safety
+    /// Nothing that uses it is in flight.
+    pub unsafe fn destroy(self, device: &ash::Device) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            device.destroy_framebuffer(self.framebuffer, None);
+            device.destroy_render_pass(self.raw, None);
+        }
+    }
+}
+
 /// Creates a render pass that clears `count` attachments, and transitions them to the layout for
 /// copying.
 ///
 /// # Safety
 /// The device is live.
-pub unsafe fn render_pass(device: &ash::Device, format: vk::Format, count: u32) -> vk::RenderPass {
+unsafe fn render_pass(device: &ash::Device, format: vk::Format, count: u32) -> vk::RenderPass {
     let attachment = vk::AttachmentDescription::default()
         .format(format)
         .samples(vk::SampleCountFlags::TYPE_1)
@@ -135,29 +230,11 @@ impl Drawing {
         Self { viewports: [viewport], scissors: [area(side)], blends }
     }
 
-    /// Creates a pipeline of `stages`.
+    /// Creates a pipeline of `stages`. `chain` may be null.
     ///
     /// # Safety
-    /// The stages are valid and match the layout and the render pass.
+    /// The stages are valid and match the layout and the render pass, and the chain is valid.
     pub unsafe fn pipeline(
-        &self,
-        device: &ash::Device,
-        stages: &[vk::PipelineShaderStageCreateInfo<'_>],
-        topology: vk::PrimitiveTopology,
-        layout: vk::PipelineLayout,
-        render_pass: vk::RenderPass,
-    ) -> vk::Pipeline {
-        // SAFETY: the caller's contract.
-        unsafe {
-            self.pipeline_with(device, stages, topology, layout, render_pass, std::ptr::null())
-        }
-    }
-
-    /// As [`pipeline`](Self::pipeline), with a chain.
-    ///
-    /// # Safety
-    /// As there, and the chain is valid.
-    pub unsafe fn pipeline_with(
         &self,
         device: &ash::Device,
         stages: &[vk::PipelineShaderStageCreateInfo<'_>],
@@ -200,4 +277,26 @@ pub unsafe fn shader_module(device: &ash::Device, words: &[u32]) -> vk::ShaderMo
     let info = vk::ShaderModuleCreateInfo::default().code(words);
     // SAFETY: the caller's contract.
     unsafe { device.create_shader_module(&info, None) }.unwrap()
+}
+
+/// Calls `create` with stages of shaders that are named `main`.
+///
+/// # Safety
+/// The device is live.
+pub unsafe fn with_stages<R>(
+    device: &ash::Device,
+    shaders: &[(vk::ShaderStageFlags, &[u32])],
+    create: impl FnOnce(&[vk::PipelineShaderStageCreateInfo<'_>]) -> R,
+) -> R {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let stage = |&(stage, words): &(_, &[u32])| {
+            let module = shader_module(device, words);
+            vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main")
+        };
+        let stages: Vec<_> = shaders.iter().map(stage).collect();
+        let made = create(&stages);
+        stages.iter().for_each(|stage| device.destroy_shader_module(stage.module, None));
+        made
+    }
 }

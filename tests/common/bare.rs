@@ -30,6 +30,40 @@ pub struct BareDevice {
     pub family: u32,
 }
 
+/// A buffer of a [`BareDevice`], mapped in coherent memory.
+pub struct HostBuffer {
+    pub raw: vk::Buffer,
+    memory: vk::DeviceMemory,
+    mapped: *mut c_void,
+    size: usize,
+}
+
+// SAFETY: the mapped memory is accessed through pointers that are dereferenced in unsafe code alone.
+unsafe impl Sync for HostBuffer {}
+// SAFETY: as above, and any thread may access it.
+unsafe impl Send for HostBuffer {}
+
+impl HostBuffer {
+    /// Returns a pointer to what the buffer holds.
+    pub const fn pointer<T>(&self) -> *mut T {
+        self.mapped.cast()
+    }
+
+    /// # Safety
+    /// The device does not use the buffer meanwhile.
+    pub unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: the caller's contract, and so much is mapped.
+        unsafe { std::slice::from_raw_parts(self.pointer(), self.size) }
+    }
+
+    /// # Safety
+    /// As [`bytes`](Self::bytes).
+    pub unsafe fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the caller's contract, and so much is mapped.
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(), self.size) }
+    }
+}
+
 /// # Safety
 /// Called by Vulkan alone, with a `Mutex<Vec<String>>`.
 unsafe extern "system" fn collect(
@@ -108,10 +142,20 @@ impl BareInstance {
     /// The name of the first device's driver (`VkPhysicalDeviceDriverProperties`).
     pub fn driver_name(&self) -> String {
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
-        let mut all = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
-        // SAFETY: the instance is live.
-        unsafe { self.raw.get_physical_device_properties2(self.physical_device(), &mut all) };
+        self.properties(&mut vk::PhysicalDeviceProperties2::default().push_next(&mut driver));
         driver.driver_name_as_c_str().unwrap().to_string_lossy().into_owned()
+    }
+
+    /// Asks which features the first device has.
+    pub fn features(&self, features: &mut vk::PhysicalDeviceFeatures2<'_>) {
+        // SAFETY: the instance is live.
+        unsafe { self.raw.get_physical_device_features2(self.physical_device(), features) };
+    }
+
+    /// Asks for properties of the first device.
+    pub fn properties(&self, properties: &mut vk::PhysicalDeviceProperties2<'_>) {
+        // SAFETY: the instance is live.
+        unsafe { self.raw.get_physical_device_properties2(self.physical_device(), properties) };
     }
 
     /// The first of these extensions that the first device lacks.
@@ -235,20 +279,38 @@ impl BareDevice {
         unsafe { self.raw.allocate_memory(&info, None) }.unwrap()
     }
 
-    /// Creates a buffer in memory that the host can map.
-    pub fn host_buffer(
-        &self,
-        size: u64,
-        usage: vk::BufferUsageFlags,
-    ) -> (vk::Buffer, vk::DeviceMemory) {
+    /// Creates a buffer in memory that the host sees.
+    pub fn host_buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> HostBuffer {
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
-        let flags = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        // SAFETY: the device is live.
+        self.host_buffer_with(&info, std::ptr::null())
+    }
+
+    /// As [`host_buffer`](Self::host_buffer), with a chain for the memory.
+    pub fn host_buffer_with(
+        &self,
+        info: &vk::BufferCreateInfo<'_>,
+        chain: *const c_void,
+    ) -> HostBuffer {
+        let seen = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
+        // SAFETY: the device is live, and the host sees the memory.
         unsafe {
-            let buffer = self.raw.create_buffer(&info, None).unwrap();
-            let memory = self.allocate(self.raw.get_buffer_memory_requirements(buffer), flags);
-            self.raw.bind_buffer_memory(buffer, memory, 0).unwrap();
-            (buffer, memory)
+            let raw = self.raw.create_buffer(info, None).unwrap();
+            let needs = self.raw.get_buffer_memory_requirements(raw);
+            let memory = self.allocate_with(needs, seen, chain);
+            self.raw.bind_buffer_memory(raw, memory, 0).unwrap();
+            let flags = vk::MemoryMapFlags::empty();
+            let mapped = self.raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
+            HostBuffer { raw, memory, mapped, size: info.size as usize }
+        }
+    }
+
+    /// # Safety
+    /// Nothing that uses it is in flight.
+    pub unsafe fn destroy_buffer(&self, buffer: HostBuffer) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            self.raw.destroy_buffer(buffer.raw, None);
+            self.raw.free_memory(buffer.memory, None);
         }
     }
 

@@ -30,14 +30,9 @@ pub unsafe fn of_shaders(
 ) -> vk::Pipeline {
     // SAFETY: the caller's contract.
     unsafe {
-        let stage = |&(stage, words): &(_, &[u32])| {
-            let module = attachment::shader_module(device, words);
-            vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main")
-        };
-        let stages: Vec<_> = shaders.iter().map(stage).collect();
-        let made = create(device, vk::PipelineCache::null(), info.stages(&stages));
-        stages.iter().for_each(|stage| device.destroy_shader_module(stage.module, None));
-        made.unwrap()
+        attachment::with_stages(device, shaders, |stages| {
+            create(device, vk::PipelineCache::null(), info.stages(stages)).unwrap()
+        })
     }
 }
 
@@ -78,6 +73,25 @@ pub unsafe fn create(
     // SAFETY: the caller's contract.
     let made = unsafe { device.create_graphics_pipelines(cache, &[info], None) };
     made.map(|made| made[0]).map_err(|(_, error)| error)
+}
+
+/// Creates a compute pipeline of a shader that is named `main`, with what `info` has.
+///
+/// # Safety
+/// The shader is valid, and what `info` has is of the device, and has everything that the shader reads.
+pub unsafe fn compute(
+    device: &ash::Device,
+    words: &[u32],
+    info: vk::ComputePipelineCreateInfo<'_>,
+) -> vk::Pipeline {
+    // SAFETY: the caller's contract.
+    unsafe {
+        attachment::with_stages(device, &[(vk::ShaderStageFlags::COMPUTE, words)], |stages| {
+            let info = info.stage(stages[0]);
+            let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
+            made.unwrap()[0]
+        })
+    }
 }
 
 /// Returns the bindings and the attributes of a vertex input state.

@@ -6,11 +6,13 @@
 pub mod attachment;
 pub mod bare;
 pub mod batches;
+pub mod commands;
 pub mod descriptor_set;
 pub mod device;
 pub mod discard;
 pub mod divergence;
 pub mod layer;
+pub mod native;
 #[path = "../../examples/common/portability.rs"]
 pub mod portability;
 pub mod render;

@@ -3,7 +3,7 @@
 
 use ash::vk;
 
-use super::attachment::{self, Attachment, Drawing};
+use super::attachment::{self, Attachment, Drawing, Pass};
 use super::bare::{BareDevice, BareInstance};
 
 /// The number of texels of an attachment in each direction.
@@ -57,51 +57,33 @@ impl Renderer {
         let count = scene.attachments as usize;
         let bytes = TEXELS as u64 * TEXEL_BYTES;
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
-        let (buffer, memory) = self.device.host_buffer(bytes * count as u64, usage);
+        let buffer = self.device.host_buffer(bytes * count as u64, usage);
         let writes = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
         // SAFETY: every handle is of the device, and in use only until the submission is done.
         unsafe {
             let attachments: Vec<_> =
                 (0..count).map(|_| Attachment::new(device, scene.format, SIZE)).collect();
             let views: Vec<_> = attachments.iter().map(|attachment| attachment.view).collect();
-            let pass = attachment::render_pass(device, scene.format, scene.attachments);
-            let info = vk::FramebufferCreateInfo::default()
-                .render_pass(pass)
-                .attachments(&views)
-                .width(SIZE)
-                .height(SIZE)
-                .layers(1);
-            let framebuffer = device.create_framebuffer(&info, None).unwrap();
+            let pass = Pass::clearing(device, scene.format, SIZE, &views);
             let layout = device.create_pipeline_layout(&Default::default(), None).unwrap();
-            let pipeline = self.pipeline(scene, layout, pass);
+            let pipeline = self.pipeline(scene, layout, pass.raw);
             self.device.submit(writes, |cmd| {
                 let clear = vk::ClearColorValue { uint32: scene.clear };
                 let clears = vec![vk::ClearValue { color: clear }; count];
-                let begin = vk::RenderPassBeginInfo::default()
-                    .render_pass(pass)
-                    .framebuffer(framebuffer)
-                    .render_area(attachment::area(SIZE))
-                    .clear_values(&clears);
-                device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-                device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-                device.cmd_draw(cmd, 3, 1, 0, 0);
-                device.cmd_end_render_pass(cmd);
+                pass.instance(device, cmd, &clears, pipeline, || {
+                    device.cmd_draw(cmd, 3, 1, 0, 0);
+                });
                 for (offset, attachment) in (0..).step_by(bytes as usize).zip(&attachments) {
-                    attachment.copy(device, cmd, SIZE, (buffer, offset));
+                    attachment.copy(device, cmd, SIZE, (buffer.raw, offset));
                 }
             });
-
-            let flags = vk::MemoryMapFlags::empty();
-            let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-            let texels = std::slice::from_raw_parts(mapped.cast::<[u32; 4]>(), count * TEXELS);
+            let texels: &[[u32; 4]] = bytemuck::cast_slice(buffer.bytes());
             let result = texels.chunks(TEXELS).map(<[_]>::to_vec).collect();
 
-            device.destroy_buffer(buffer, None);
-            device.free_memory(memory, None);
+            self.device.destroy_buffer(buffer);
             device.destroy_pipeline(pipeline, None);
             device.destroy_pipeline_layout(layout, None);
-            device.destroy_framebuffer(framebuffer, None);
-            device.destroy_render_pass(pass, None);
+            pass.destroy(device);
             attachments.into_iter().for_each(|attachment| attachment.destroy(device));
             result
         }
@@ -125,21 +107,15 @@ impl Renderer {
             .color_write_mask(vk::ColorComponentFlags::RGBA);
         // SAFETY: the caller's contract; the modules are valid.
         unsafe {
-            let modules = [&self.vertex, scene.fragment]
-                .map(|words| attachment::shader_module(device, words));
-            let stage = |stage, module| {
-                let info = vk::PipelineShaderStageCreateInfo::default();
-                info.stage(stage).module(module).name(c"main")
-            };
-            let stages = [
-                stage(vk::ShaderStageFlags::VERTEX, modules[0]),
-                stage(vk::ShaderStageFlags::FRAGMENT, modules[1]),
+            let shaders = [
+                (vk::ShaderStageFlags::VERTEX, &*self.vertex),
+                (vk::ShaderStageFlags::FRAGMENT, scene.fragment),
             ];
             let list = vk::PrimitiveTopology::TRIANGLE_LIST;
             let drawing = Drawing::new(SIZE, blend, scene.attachments);
-            let pipeline = drawing.pipeline(device, &stages, list, layout, pass);
-            modules.iter().for_each(|module| device.destroy_shader_module(*module, None));
-            pipeline
+            attachment::with_stages(device, &shaders, |stages| {
+                drawing.pipeline(device, stages, list, layout, pass, std::ptr::null())
+            })
         }
     }
 }

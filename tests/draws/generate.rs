@@ -11,9 +11,10 @@ use vkxfb_probe::sentinel;
 
 pub use self::counters::counter_combinations;
 pub use self::space::Space;
+use crate::common::commands::{Counters, Draw, Range};
 use crate::common::rng::Rng;
 use crate::model::{Fact, Model};
-use crate::program::{Counters, Draw, IndexBuffer, Pass, Program, Range, State, StateChange, Step};
+use crate::program::{IndexBuffer, Pass, Program, State, StateChange, Step};
 use crate::sets::{HANDLES, OBJECTS, SPACING};
 use crate::shaders::{INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 

@@ -7,9 +7,10 @@ use ash::vk;
 use vkxfb::runtime::Capabilities;
 use vkxfb_probe::gpu::{Gpu, Message};
 
+use crate::common::commands::QueryKind;
 use crate::common::layer;
 use crate::model::Fact;
-use crate::program::{Program, QueryKind};
+use crate::program::Program;
 
 /// A fault of a driver's own captures: programs with the fact may differ from the model.
 pub struct Fault {

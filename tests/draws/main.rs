@@ -39,9 +39,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::skip::{Why, skip};
 use common::batches::{self, Report, Worker};
+use common::commands::Draw;
 use common::settings::{cases, has_validation, sample_of};
 use generate::{Space, generate};
-use program::{Draw, Pass, PassKind, State, StateChange, Step};
+use program::{Pass, PassKind, State, StateChange, Step};
 use run::DrawWorker;
 use shaders::CONSTANTS;
 use vkxfb::lower::Backend;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::common::commands::{Counters, Draw, Instances, QueryKind, Range, Span};
 use crate::program::{
-    BoundSet, Condition, Counters, Draw, IndexBuffer, Instances, Outcome, Program, QueryKind,
-    Range, Span, State, StateChange, Step,
+    BoundSet, Condition, IndexBuffer, Outcome, Program, State, StateChange, Step,
 };
 use crate::sets::SETS;
 use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Read, VERTEX_STRIDE, Vertex};

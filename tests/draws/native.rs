@@ -6,7 +6,7 @@ mod pipelines;
 mod queries;
 mod secondaries;
 
-use ash::{ext, khr, vk};
+use ash::{ext, vk};
 use vkxfb::runtime::{Buffer, Context, MemoryLocation};
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
@@ -14,18 +14,16 @@ use self::passes::{Part, Passes};
 use self::pipelines::Pipelines;
 pub use self::queries::Queries;
 pub use self::secondaries::Secondaries;
+use crate::common::commands::{Commands, Counters};
 use crate::images::{self, Round};
 use crate::program::{
-    Condition, Counters, Draw, IndexBuffer, Outcome, Program, State, StateChange, Step, queries_of,
-    secondary,
+    Condition, IndexBuffer, Outcome, Program, State, StateChange, Step, queries_of, secondary,
 };
 use crate::sets::{SetLayouts, Sets};
 
 /// The functions, pipelines and passes with which programs are recorded.
 pub struct Native {
-    xfb: ext::transform_feedback::Device,
-    multi_draw: ext::multi_draw::Device,
-    indirect_count: khr::draw_indirect_count::Device,
+    commands: Commands,
     conditional: ext::conditional_rendering::Device,
     pipelines: Pipelines,
     /// Counters from which captures are resumed after another pipeline was bound. While a batch is
@@ -52,9 +50,7 @@ impl Native {
     pub fn new(gpu: &Gpu) -> Result<Self, GpuError> {
         let (instance, device) = (gpu.instance(), gpu.context().device());
         Ok(Self {
-            xfb: ext::transform_feedback::Device::new(instance, device),
-            multi_draw: ext::multi_draw::Device::new(instance, device),
-            indirect_count: khr::draw_indirect_count::Device::new(instance, device),
+            commands: Commands::new(instance, device),
             conditional: ext::conditional_rendering::Device::new(instance, device),
             pipelines: Pipelines::new(gpu)?,
             hidden_counters: vk::Buffer::null(),
@@ -63,7 +59,7 @@ impl Native {
 
     /// Runs programs, which must use only the features in the space of the device.
     pub fn run(&mut self, gpu: &mut Gpu, programs: &[Program]) -> Result<Vec<Outcome>, GpuError> {
-        let queries = Queries::new(gpu.context(), programs)?;
+        let queries = Queries::new(gpu.context(), programs);
         let sets = Sets::new(gpu.context(), &self.pipelines.set_layouts, programs.len())?;
         let mut secondaries = Secondaries::new(gpu.context(), gpu.queue().1)?;
         let usage = usage(gpu);
@@ -85,7 +81,7 @@ impl Native {
                 .into_iter()
                 .zip(&queries.places)
                 .map(|(memory, places)| {
-                    let queries = queries.results(gpu.context(), places)?;
+                    let queries = queries.results(places)?;
                     Ok(Outcome { memory, queries })
                 })
                 .collect()
@@ -94,7 +90,7 @@ impl Native {
         // SAFETY: nothing is in flight.
         unsafe {
             secondaries.destroy(gpu.context());
-            queries.destroy(gpu.context());
+            queries.destroy();
             sets.destroy(gpu.context());
         }
         outcomes
@@ -212,25 +208,15 @@ impl Native {
                     }
                     Step::CaptureBuffers(ranges) => {
                         recording.has_buffer = ranges.map(|range| range.is_some());
-                        for (buffer, range) in (0..).zip(ranges) {
-                            let Some(range) = range else { continue };
-                            (self.xfb.fp().cmd_bind_transform_feedback_buffers_ext)(
-                                cmd,
-                                buffer,
-                                1,
-                                &round.memory,
-                                &range.offset,
-                                &range.size,
-                            );
-                        }
+                        self.commands.bind_captures(cmd, round.memory, ranges);
                     }
                     Step::Begin(counters) => {
                         recording.is_active = true;
-                        self.begin(cmd, counters, round.memory);
+                        self.commands.begin(cmd, round.memory, counters);
                     }
                     Step::End(counters) => {
                         recording.is_active = false;
-                        self.end(cmd, counters, round.memory);
+                        self.commands.end(cmd, round.memory, counters);
                     }
                     Step::BeginQuery(query) => {
                         let (kind, place) = places[*query];
@@ -241,32 +227,12 @@ impl Native {
                         let (kind, place) = places[*query];
                         device.cmd_end_query(cmd, queries.pool(kind), place);
                     }
-                    Step::Draw(draw) => self.draw(device, cmd, round.memory, draw),
+                    Step::Draw(draw) => self.commands.draw(cmd, round.memory, draw),
                 }
             }
             recording.execute(ctx);
         }
         Ok(())
-    }
-
-    /// # Safety
-    /// As [`record`](Self::record).
-    unsafe fn begin(&self, cmd: vk::CommandBuffer, counters: &Counters, memory: vk::Buffer) {
-        let begin = self.xfb.fp().cmd_begin_transform_feedback_ext;
-        with_counters(counters, memory, |first, count, buffers, offsets| {
-            // SAFETY: the caller's contract.
-            unsafe { begin(cmd, first, count, buffers, offsets) };
-        });
-    }
-
-    /// # Safety
-    /// As [`record`](Self::record).
-    unsafe fn end(&self, cmd: vk::CommandBuffer, counters: &Counters, memory: vk::Buffer) {
-        let end = self.xfb.fp().cmd_end_transform_feedback_ext;
-        with_counters(counters, memory, |first, count, buffers, offsets| {
-            // SAFETY: the caller's contract.
-            unsafe { end(cmd, first, count, buffers, offsets) };
-        });
     }
 
     /// Binds the pipeline of a state. No pipeline may be bound between Begin and End, so an active
@@ -293,12 +259,12 @@ impl Native {
         // SAFETY: the caller's contract.
         unsafe {
             if recording.is_active {
-                self.end(cmd, &counters, self.hidden_counters);
+                self.commands.end(cmd, self.hidden_counters, &counters);
                 self.pipelines.passes.barrier(ctx, cmd);
             }
             ctx.device().cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             if recording.is_active {
-                self.begin(cmd, &counters, self.hidden_counters);
+                self.commands.begin(cmd, self.hidden_counters, &counters);
             }
         }
         Ok(())
@@ -372,95 +338,6 @@ impl Native {
         }
         Ok(())
     }
-
-    /// # Safety
-    /// As [`record`](Self::record), inside of a render pass instance.
-    unsafe fn draw(
-        &self,
-        device: &ash::Device,
-        cmd: vk::CommandBuffer,
-        memory: vk::Buffer,
-        draw: &Draw,
-    ) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            match draw {
-                Draw::Direct { indexed: false, span, instances: i } => {
-                    device.cmd_draw(cmd, span.count, i.count, span.first, i.first);
-                }
-                Draw::Direct { indexed: true, span, instances: i } => {
-                    let vertex_offset = span.vertex_offset;
-                    let (count, first) = (span.count, span.first);
-                    device.cmd_draw_indexed(cmd, count, i.count, first, vertex_offset, i.first);
-                }
-                Draw::Multi { indexed: false, spans, instances, .. } => {
-                    let info: Vec<_> = spans
-                        .iter()
-                        .map(|span| vk::MultiDrawInfoEXT {
-                            first_vertex: span.first,
-                            vertex_count: span.count,
-                        })
-                        .collect();
-                    (self.multi_draw.fp().cmd_draw_multi_ext)(
-                        cmd,
-                        info.len() as u32,
-                        info.as_ptr(),
-                        instances.count,
-                        instances.first,
-                        size_of::<vk::MultiDrawInfoEXT>() as u32,
-                    );
-                }
-                Draw::Multi { indexed: true, spans, instances, vertex_offset } => {
-                    let info: Vec<_> = spans
-                        .iter()
-                        .map(|span| vk::MultiDrawIndexedInfoEXT {
-                            first_index: span.first,
-                            index_count: span.count,
-                            vertex_offset: span.vertex_offset,
-                        })
-                        .collect();
-                    let one_offset = vertex_offset.as_ref().map_or(std::ptr::null(), |o| o);
-                    (self.multi_draw.fp().cmd_draw_multi_indexed_ext)(
-                        cmd,
-                        info.len() as u32,
-                        info.as_ptr(),
-                        instances.count,
-                        instances.first,
-                        size_of::<vk::MultiDrawIndexedInfoEXT>() as u32,
-                        one_offset,
-                    );
-                }
-                &Draw::Indirect { indexed, offset, draw_count: most, stride, count } => {
-                    let counted = &self.indirect_count;
-                    match (indexed, count) {
-                        (false, None) => {
-                            device.cmd_draw_indirect(cmd, memory, offset, most, stride);
-                        }
-                        (true, None) => {
-                            device.cmd_draw_indexed_indirect(cmd, memory, offset, most, stride);
-                        }
-                        (false, Some(count)) => counted.cmd_draw_indirect_count(
-                            cmd, memory, offset, memory, count, most, stride,
-                        ),
-                        (true, Some(count)) => counted.cmd_draw_indexed_indirect_count(
-                            cmd, memory, offset, memory, count, most, stride,
-                        ),
-                    }
-                }
-                Draw::ByteCount { instances, counter, counter_offset, vertex_stride } => {
-                    (self.xfb.fp().cmd_draw_indirect_byte_count_ext)(
-                        cmd,
-                        instances.count,
-                        instances.first,
-                        memory,
-                        *counter,
-                        *counter_offset,
-                        *vertex_stride,
-                    );
-                }
-            }
-        }
-    }
 }
 
 impl Recording {
@@ -500,24 +377,5 @@ pub fn usage(gpu: &Gpu) -> vk::BufferUsageFlags {
         usage | vk::BufferUsageFlags::CONDITIONAL_RENDERING_EXT
     } else {
         usage
-    }
-}
-
-/// Passes the arguments of Begin and End to a function. The pointers are null if there is no
-/// counter.
-fn with_counters(
-    counters: &Counters,
-    memory: vk::Buffer,
-    f: impl FnOnce(u32, u32, *const vk::Buffer, *const vk::DeviceSize),
-) {
-    let buffers: Vec<_> = counters
-        .counters
-        .iter()
-        .map(|counter| if counter.is_some() { memory } else { vk::Buffer::null() })
-        .collect();
-    let offsets: Vec<u64> = counters.counters.iter().map(|c| c.unwrap_or(0)).collect();
-    match buffers.len() {
-        0 => f(0, 0, std::ptr::null(), std::ptr::null()),
-        count => f(counters.first, count as u32, buffers.as_ptr(), offsets.as_ptr()),
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
+use crate::common::commands::{Counters, Draw, QueryKind, Range};
 use crate::sets::{OBJECTS, SPACING};
 use crate::shaders::Shader;
 
@@ -24,14 +25,6 @@ pub struct Program {
     pub queries: Vec<QueryKind>,
     /// The command buffers, which are submitted one after the other.
     pub rounds: Vec<Vec<Step>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum QueryKind {
-    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`: primitives written and primitives needed.
-    Stream,
-    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`: primitives generated, and 0.
-    Generated,
 }
 
 /// The results of a program.
@@ -209,12 +202,6 @@ pub struct Condition {
     pub inverted: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range {
-    pub offset: u64,
-    pub size: u64,
-}
-
 /// The state that is fixed in a graphics pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct State {
@@ -252,85 +239,6 @@ impl BoundSet {
     /// Returns where a binding begins. `objects` is the offset of the objects in the memory.
     pub fn place(&self, objects: u64, binding: usize) -> u64 {
         objects + u64::from((self.handle * OBJECTS + self.objects[binding]) * SPACING)
-    }
-}
-
-/// The counter arguments of Begin and of End.
-#[derive(Debug, Clone, Default)]
-pub struct Counters {
-    /// The argument `firstCounterBuffer`.
-    pub first: u32,
-    /// The offsets of the counters, from buffer `first` on. `None` if a buffer has no counter.
-    pub counters: Vec<Option<u64>>,
-}
-
-impl Counters {
-    /// Returns the offset of the counter of a buffer, if it has one.
-    pub fn of(&self, buffer: usize) -> Option<u64> {
-        let index = buffer.checked_sub(self.first as usize)?;
-        *self.counters.get(index)?
-    }
-}
-
-/// A vertex count with its first vertex, or an index count with its first index.
-#[derive(Debug, Clone, Copy)]
-pub struct Span {
-    pub first: u32,
-    pub count: u32,
-    /// The argument `vertexOffset` of an indexed draw.
-    pub vertex_offset: i32,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct Instances {
-    pub first: u32,
-    pub count: u32,
-}
-
-#[derive(Debug, Clone)]
-pub enum Draw {
-    Direct {
-        indexed: bool,
-        span: Span,
-        instances: Instances,
-    },
-    /// A command of `VK_EXT_multi_draw`. If it is indexed, it may have one vertex offset for all
-    /// draws.
-    Multi {
-        indexed: bool,
-        spans: Vec<Span>,
-        instances: Instances,
-        vertex_offset: Option<i32>,
-    },
-    Indirect {
-        indexed: bool,
-        offset: u64,
-        draw_count: u32,
-        stride: u32,
-        count: Option<u64>,
-    },
-    ByteCount {
-        instances: Instances,
-        counter: u64,
-        counter_offset: u32,
-        vertex_stride: u32,
-    },
-}
-
-impl Draw {
-    /// Returns the name of the draw's command.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Direct { indexed: false, .. } => "vkCmdDraw",
-            Self::Direct { indexed: true, .. } => "vkCmdDrawIndexed",
-            Self::Multi { indexed: false, .. } => "vkCmdDrawMultiEXT",
-            Self::Multi { indexed: true, .. } => "vkCmdDrawMultiIndexedEXT",
-            Self::Indirect { indexed: false, count: None, .. } => "vkCmdDrawIndirect",
-            Self::Indirect { indexed: true, count: None, .. } => "vkCmdDrawIndexedIndirect",
-            Self::Indirect { indexed: false, count: Some(_), .. } => "vkCmdDrawIndirectCount",
-            Self::Indirect { indexed: true, count: Some(_), .. } => "vkCmdDrawIndexedIndirectCount",
-            Self::ByteCount { .. } => "vkCmdDrawIndirectByteCountEXT",
-        }
     }
 }
 

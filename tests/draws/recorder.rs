@@ -1,6 +1,5 @@
 //! Runs programs with the crate's recorder, on any backend.
 
-mod draws;
 mod pipelines;
 mod queries;
 mod state;
@@ -16,9 +15,10 @@ use vkxfb_probe::gpu::{Gpu, GpuError};
 use self::pipelines::Pipelines;
 use self::queries::Queries;
 use self::state::Bound;
+use crate::common::commands::{Counters, QueryKind};
 use crate::common::device;
 use crate::images::{self, Round};
-use crate::program::{Counters, Outcome, Program, QueryKind, StateChange, Step};
+use crate::program::{Outcome, Program, StateChange, Step};
 use crate::sets::{SetLayouts, Sets};
 
 /// The size of the arena of a batch. It is more than programs of the generator take.
@@ -160,7 +160,7 @@ impl Machine<'_> {
                     Step::Draw(draw) => {
                         let topology = bound.state.unwrap().topology;
                         self.inactive(arena, &bound, |recorder| {
-                            self.draw(recorder, topology, draw)
+                            draw.record(recorder, topology, self.round.memory)
                         })?;
                     }
                     Step::Change(change) => bound.change(self.round.memory, change),
@@ -223,7 +223,7 @@ impl Machine<'_> {
                     }
                     Step::Draw(draw) => {
                         let topology = bound.state.unwrap().topology;
-                        self.draw(&mut recorder, topology, draw)?;
+                        draw.record(&mut recorder, topology, self.round.memory)?;
                     }
                     Step::BeginQuery(query) => {
                         let (pool, kind, place) = self.query(*query);

@@ -9,13 +9,14 @@ use vkxfb_probe::gpu::{Gpu, GpuError, Message, OpenOptions, Profile, Resources};
 
 use crate::BATCH;
 use crate::common::batches::{Report, Worker};
+use crate::common::commands::Draw;
 use crate::common::device;
 use crate::common::test_device::TestDevice;
 use crate::generate::{Space, counter_combinations, generate};
 use crate::known::{self, Fault};
 use crate::model::{self, Fact};
 use crate::native::{self, Native};
-use crate::program::{Draw, Outcome, Program, State, StateChange, Step};
+use crate::program::{Outcome, Program, State, StateChange, Step};
 use crate::recorder::ByRecorder;
 use crate::shrink::shrink;
 

@@ -1,6 +1,7 @@
 //! Makes failing programs smaller, so that a reader can see the cause.
 
-use crate::program::{Draw, Program, StateChange, Step};
+use crate::common::commands::Draw;
+use crate::program::{Program, StateChange, Step};
 use crate::shaders::CONSTANTS;
 
 /// Returns the smallest failing program that is found by removing one thing after the other.

@@ -8,10 +8,11 @@
 use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
 use ash::{ext, vk};
 
-use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::attachment::Pass;
+use crate::common::bare::{BareDevice, BareInstance, HostBuffer};
 use crate::common::settings::has_validation;
 use crate::common::skip::{Why, skip};
-use crate::common::{self, attachment, discard};
+use crate::common::{self, discard};
 
 /// The size in bytes of the captured data, and of the data that captures read.
 const SIZE: u64 = 256;
@@ -275,7 +276,7 @@ struct Machine {
     event: vk::Event,
     /// The pool of secondary command buffers.
     pool: vk::CommandPool,
-    buffers: [(vk::Buffer, vk::DeviceMemory); 4],
+    buffers: [HostBuffer; 4],
 }
 
 impl Machine {
@@ -318,10 +319,7 @@ impl Machine {
             device.destroy_pipeline_layout(self.layout, None);
             device.destroy_event(self.event, None);
             device.destroy_command_pool(self.pool, None);
-            for (buffer, memory) in self.buffers {
-                device.destroy_buffer(buffer, None);
-                device.free_memory(memory, None);
-            }
+            self.buffers.into_iter().for_each(|buffer| self.device.destroy_buffer(buffer));
         }
     }
 
@@ -342,57 +340,25 @@ impl Machine {
         self.submit(dependencies, |cmd, pass, pipeline| {
             record_before(cmd);
             // SAFETY: the command buffer is being recorded.
-            unsafe { self.begin_pass(cmd, pass, pipeline) };
-            record(cmd);
-            // SAFETY: as above, in the pass.
-            unsafe { self.device.raw.cmd_end_render_pass(cmd) };
+            unsafe { pass.instance(&self.device.raw, cmd, &[], pipeline, || record(cmd)) };
         });
     }
 
     fn submit(
         &self,
         dependencies: &[vk::SubpassDependency],
-        record: impl FnOnce(vk::CommandBuffer, (vk::RenderPass, vk::Framebuffer), vk::Pipeline),
+        record: impl FnOnce(vk::CommandBuffer, Pass, vk::Pipeline),
     ) {
         let device = &self.device.raw;
-        let subpasses = [vk::SubpassDescription::default()];
-        let info =
-            vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(dependencies);
         // SAFETY: every handle is of the device, and in use only until the submission is done.
         unsafe {
-            let pass = device.create_render_pass(&info, None).unwrap();
-            let info =
-                vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
-            let framebuffer = device.create_framebuffer(&info, None).unwrap();
-            let pipeline = self.pipeline(pass);
+            let pass = Pass::empty(device, dependencies);
+            let pipeline = self.pipeline(pass.raw);
             self.device.submit((Stage::ALL_COMMANDS, Access::MEMORY_WRITE), |cmd| {
-                record(cmd, (pass, framebuffer), pipeline);
+                record(cmd, pass, pipeline);
             });
             device.destroy_pipeline(pipeline, None);
-            device.destroy_framebuffer(framebuffer, None);
-            device.destroy_render_pass(pass, None);
-        }
-    }
-
-    /// # Safety
-    /// As [`record`](Self::record).
-    unsafe fn begin_pass(
-        &self,
-        cmd: vk::CommandBuffer,
-        (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
-        pipeline: vk::Pipeline,
-    ) {
-        let area =
-            vk::Rect2D { extent: vk::Extent2D { width: 1, height: 1 }, ..Default::default() };
-        let begin = vk::RenderPassBeginInfo::default()
-            .render_pass(render_pass)
-            .framebuffer(framebuffer)
-            .render_area(area);
-        let device = &self.device.raw;
-        // SAFETY: the caller's contract.
-        unsafe {
-            device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-            device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+            pass.destroy(device);
         }
     }
 
@@ -402,7 +368,7 @@ impl Machine {
         &self,
         cmd: vk::CommandBuffer,
         sequence: Sequence,
-        pass: (vk::RenderPass, vk::Framebuffer),
+        pass: Pass,
         pipeline: vk::Pipeline,
     ) {
         let device = &self.device.raw;
@@ -434,24 +400,24 @@ impl Machine {
             if sequence == Sequence::EventInSecondary {
                 return self.execute(cmd, pass, pipeline);
             }
-            self.begin_pass(cmd, pass, pipeline);
-            if sequence == Sequence::EventInPass {
-                self.wait(cmd, COPY_TO_VERTICES);
-            }
-            self.capture(cmd, 1, 2);
-            match sequence {
-                Sequence::Captures => {
-                    self.barrier(cmd, CAPTURE_TO_VERTICES);
-                    self.capture(cmd, 2, 3);
+            pass.instance(device, cmd, &[], pipeline, || {
+                if sequence == Sequence::EventInPass {
+                    self.wait(cmd, COPY_TO_VERTICES);
                 }
-                Sequence::Draw => {
-                    self.barrier(cmd, CAPTURE_TO_VERTICES);
-                    device.cmd_bind_vertex_buffers(cmd, 0, &[self.buffers[2].0], &[0]);
-                    device.cmd_draw(cmd, VERTICES, 1, 0, 0);
+                self.capture(cmd, 1, 2);
+                match sequence {
+                    Sequence::Captures => {
+                        self.barrier(cmd, CAPTURE_TO_VERTICES);
+                        self.capture(cmd, 2, 3);
+                    }
+                    Sequence::Draw => {
+                        self.barrier(cmd, CAPTURE_TO_VERTICES);
+                        device.cmd_bind_vertex_buffers(cmd, 0, &[self.buffers[2].raw], &[0]);
+                        device.cmd_draw(cmd, VERTICES, 1, 0, 0);
+                    }
+                    _ => {}
                 }
-                _ => {}
-            }
-            device.cmd_end_render_pass(cmd);
+            });
             match sequence {
                 Sequence::BarrierBehind => self.barrier(cmd, CAPTURE_TO_COPY),
                 Sequence::EventBehind => self.event(cmd, CAPTURE_TO_COPY),
@@ -467,7 +433,7 @@ impl Machine {
     /// As [`record`](Self::record).
     unsafe fn copy(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
         let region = vk::BufferCopy { size: SIZE, ..Default::default() };
-        let (from, to) = (self.buffers[from].0, self.buffers[to].0);
+        let (from, to) = (self.buffers[from].raw, self.buffers[to].raw);
         // SAFETY: the caller's contract.
         unsafe { self.device.raw.cmd_copy_buffer(cmd, from, to, &[region]) };
     }
@@ -477,7 +443,7 @@ impl Machine {
     unsafe fn capture(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
         let device = &self.device.raw;
         let xfb = self.xfb.fp();
-        let (from, to) = (self.buffers[from].0, self.buffers[to].0);
+        let (from, to) = (self.buffers[from].raw, self.buffers[to].raw);
         let no_counters = (std::ptr::null(), std::ptr::null());
         // SAFETY: the caller's contract.
         unsafe {
@@ -496,7 +462,7 @@ impl Machine {
     /// As [`record`](Self::record), in a pass.
     unsafe fn capture_part(&self, cmd: vk::CommandBuffer, offset: u64, counter: u64) {
         let (device, xfb, none) = (&self.device.raw, self.xfb.fp(), std::ptr::null());
-        let [(from, _), (to, _), (counters, _), _] = &self.buffers;
+        let [from, to, counters, _] = self.buffers.each_ref().map(|buffer| &buffer.raw);
         // SAFETY: the caller's contract.
         unsafe {
             device.cmd_bind_vertex_buffers(cmd, 0, &[*from], &[0]);
@@ -546,12 +512,7 @@ impl Machine {
     ///
     /// # Safety
     /// As [`record`](Self::record).
-    unsafe fn execute(
-        &self,
-        cmd: vk::CommandBuffer,
-        (render_pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
-        pipeline: vk::Pipeline,
-    ) {
+    unsafe fn execute(&self, cmd: vk::CommandBuffer, pass: Pass, pipeline: vk::Pipeline) {
         let device = &self.device.raw;
         // SAFETY: the caller's contract.
         unsafe {
@@ -560,7 +521,7 @@ impl Machine {
                 .level(vk::CommandBufferLevel::SECONDARY)
                 .command_buffer_count(1);
             let secondary = device.allocate_command_buffers(&info).unwrap()[0];
-            let inherited = vk::CommandBufferInheritanceInfo::default().render_pass(render_pass);
+            let inherited = vk::CommandBufferInheritanceInfo::default().render_pass(pass.raw);
             let info = vk::CommandBufferBeginInfo::default()
                 .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
                 .inheritance_info(&inherited);
@@ -569,12 +530,8 @@ impl Machine {
             self.wait(secondary, COPY_TO_VERTICES);
             self.capture(secondary, 1, 2);
             device.end_command_buffer(secondary).unwrap();
-            let begin = vk::RenderPassBeginInfo::default()
-                .render_pass(render_pass)
-                .framebuffer(framebuffer)
-                .render_area(attachment::area(1));
             let contents = vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
-            device.cmd_begin_render_pass(cmd, &begin, contents);
+            device.cmd_begin_render_pass(cmd, &pass.begin_info(&[]), contents);
             device.cmd_execute_commands(cmd, &[secondary]);
             device.cmd_end_render_pass(cmd);
         }

@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::program::{self, Program};
 use crate::common;
-use crate::common::attachment::{self, Attachment, Drawing};
+use crate::common::attachment::{self, Attachment, Drawing, Pass};
 use crate::common::{discard, layer};
 
 /// Draws each vertex as a point in the row that a push constant and the first instance select.
@@ -47,33 +47,22 @@ fn run(commands: u32) -> Vec<u32> {
     unsafe {
         let format = vk::Format::R32G32B32A32_UINT;
         let image = Attachment::new(raw, format, SIDE);
-        let pass = attachment::render_pass(raw, format, 1);
-        let views = [image.view];
-        let info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .attachments(&views)
-            .width(SIDE)
-            .height(SIDE)
-            .layers(1);
-        let framebuffer = raw.create_framebuffer(&info, None).unwrap();
+        let pass = Pass::clearing(raw, format, SIDE, &[image.view]);
         let ranges =
             [vk::PushConstantRange::default().stage_flags(vk::ShaderStageFlags::VERTEX).size(4)];
         let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
         let layout = raw.create_pipeline_layout(&info, None).unwrap();
         let captures = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
-        let modules = [("vert", DRAWS), ("frag", COLOUR)].map(|(stage, source)| {
-            attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
-        });
+        let words = [common::compile(DRAWS, &[]), common::compile_stage("frag", COLOUR, &[])];
         let flags = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT];
-        let stages = [0, 1].map(|number| {
-            let info = vk::PipelineShaderStageCreateInfo::default().name(c"main");
-            info.stage(flags[number]).module(modules[number])
-        });
+        let shaders = [(flags[0], &*words[0]), (flags[1], &*words[1])];
         let blend = vk::PipelineColorBlendAttachmentState::default()
             .color_write_mask(vk::ColorComponentFlags::RGBA);
         let points = vk::PrimitiveTopology::POINT_LIST;
         let drawing = Drawing::new(SIDE, blend, 1);
-        let draws = drawing.pipeline(raw, &stages, points, layout, pass);
+        let draws = attachment::with_stages(raw, &shaders, |stages| {
+            drawing.pipeline(raw, stages, points, layout, pass.raw, std::ptr::null())
+        });
         let writes = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
         device.submit(writes, |cmd| {
             let graphics = vk::PipelineBindPoint::GRAPHICS;
@@ -99,38 +88,29 @@ fn run(commands: u32) -> Vec<u32> {
             );
             let flags = vk::DependencyFlags::empty();
             raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[]);
-            let clears = [vk::ClearValue::default()];
-            let begin = vk::RenderPassBeginInfo::default()
-                .render_pass(pass)
-                .framebuffer(framebuffer)
-                .render_area(attachment::area(SIDE))
-                .clear_values(&clears);
-            raw.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-            raw.cmd_bind_pipeline(cmd, graphics, draws);
-            let push = |row: u32| {
-                let (stage, bytes) = (vk::ShaderStageFlags::VERTEX, row.to_ne_bytes());
-                raw.cmd_push_constants(cmd, layout, stage, 0, &bytes);
-            };
-            push(0);
-            for _ in 0..commands {
-                raw.cmd_draw(cmd, 0, 1, 0, 0);
-            }
-            for row in 0..SIDE {
-                let instance = row % 3;
-                push(row - instance);
-                let draw = functions.cmd_draw_indirect_byte_count_ext;
-                draw(cmd, 1, instance, counters, u64::from(4 * row), 0, 4);
-            }
-            raw.cmd_end_render_pass(cmd);
+            pass.instance(raw, cmd, &[vk::ClearValue::default()], draws, || {
+                let push = |row: u32| {
+                    let (stage, bytes) = (vk::ShaderStageFlags::VERTEX, row.to_ne_bytes());
+                    raw.cmd_push_constants(cmd, layout, stage, 0, &bytes);
+                };
+                push(0);
+                for _ in 0..commands {
+                    raw.cmd_draw(cmd, 0, 1, 0, 0);
+                }
+                for row in 0..SIDE {
+                    let instance = row % 3;
+                    push(row - instance);
+                    let draw = functions.cmd_draw_indirect_byte_count_ext;
+                    draw(cmd, 1, instance, counters, u64::from(4 * row), 0, 4);
+                }
+            });
             image.copy(raw, cmd, SIDE, (texels, 0));
         });
         let found = std::slice::from_raw_parts(found.cast::<[u32; 4]>(), TEXELS);
         let found = found.iter().map(|texel| texel[0]).collect();
-        modules.into_iter().for_each(|module| raw.destroy_shader_module(module, None));
         [captures, draws].into_iter().for_each(|pipeline| raw.destroy_pipeline(pipeline, None));
         raw.destroy_pipeline_layout(layout, None);
-        raw.destroy_framebuffer(framebuffer, None);
-        raw.destroy_render_pass(pass, None);
+        pass.destroy(raw);
         image.destroy(raw);
         found
     }

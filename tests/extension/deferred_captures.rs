@@ -10,7 +10,9 @@ use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
 
 use super::program::{self, Program};
 use crate::common;
-use crate::common::{attachment, layer};
+use crate::common::attachment::{self, Pass};
+use crate::common::commands::query_pool;
+use crate::common::{discard, layer};
 
 /// Captures the sum of an attribute, a push constant and, if `READS` is 1, a dword of the other area.
 const CAPTURES: &str = "#version 450
@@ -346,26 +348,15 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
             .set_layouts(&set_layouts)
             .push_constant_ranges(&ranges);
         let layout = raw.create_pipeline_layout(&info, None).unwrap();
-        let subpasses = [vk::SubpassDescription::default()];
-        let info = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
-        let pass = raw.create_render_pass(&info, None).unwrap();
-        let info =
-            vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
-        let framebuffer = raw.create_framebuffer(&info, None).unwrap();
+        let pass = Pass::empty(raw, &[]);
         // By the kind of the pass, and by whether the shader reads the other area.
-        let pipelines = [vk::RenderPass::null(), pass].map(|pass| {
+        let pipelines = [vk::RenderPass::null(), pass.raw].map(|pass| {
             ["0", "1"]
                 .map(|reads| device.pipeline_in(pass, &CAPTURES.replace("READS", reads), layout))
         });
         let words = common::compile_stage("comp", OVERWRITES, &[]);
-        let module = attachment::shader_module(raw, &words);
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module)
-            .name(c"main");
-        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-        let dispatched =
-            raw.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).unwrap()[0];
+        let info = vk::ComputePipelineCreateInfo::default().layout(layout);
+        let dispatched = discard::compute(raw, &words, info);
         let sizes = [vk::DescriptorPoolSize::default()
             .ty(vk::DescriptorType::STORAGE_BUFFER)
             .descriptor_count(4)];
@@ -390,10 +381,7 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
             }
             set
         });
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
-            .query_count(STEPS as u32);
-        let pool = raw.create_query_pool(&info, None).unwrap();
+        let pool = query_pool(raw, vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, STEPS as u32);
         let event = raw.create_event(&Default::default(), None).unwrap();
 
         let mut queries = 0_u32;
@@ -498,10 +486,7 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
                                 raw.cmd_begin_rendering(cmd, &info);
                             }
                             Kind::RenderPass => {
-                                let info = vk::RenderPassBeginInfo::default()
-                                    .render_pass(pass)
-                                    .framebuffer(framebuffer)
-                                    .render_area(area);
+                                let info = pass.begin_info(&[]);
                                 let contents = vk::SubpassContents::INLINE;
                                 raw.cmd_begin_render_pass(cmd, &info, contents);
                             }
@@ -531,9 +516,7 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
         raw.destroy_descriptor_pool(sets, None);
         pipelines.into_iter().flatten().for_each(|one| raw.destroy_pipeline(one, None));
         raw.destroy_pipeline(dispatched, None);
-        raw.destroy_shader_module(module, None);
-        raw.destroy_framebuffer(framebuffer, None);
-        raw.destroy_render_pass(pass, None);
+        pass.destroy(raw);
         raw.destroy_pipeline_layout(layout, None);
         raw.destroy_descriptor_set_layout(set_layouts[0], None);
         Outcome {

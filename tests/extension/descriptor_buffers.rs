@@ -46,27 +46,6 @@ struct Case {
     is_withheld: bool,
 }
 
-/// # Safety
-/// The device is live.
-unsafe fn compute_pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> vk::Pipeline {
-    // SAFETY: the caller's contract; the module is valid.
-    unsafe {
-        let words = common::compile_stage("comp", DISPATCHES, &[]);
-        let module = attachment::shader_module(device, &words);
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module)
-            .name(c"main");
-        let info = vk::ComputePipelineCreateInfo::default()
-            .flags(vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT)
-            .stage(stage)
-            .layout(layout);
-        let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
-        device.destroy_shader_module(module, None);
-        made.unwrap()[0]
-    }
-}
-
 fn run(case: Case) {
     let mut feature =
         vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default().descriptor_buffer(true);
@@ -155,7 +134,11 @@ fn run(case: Case) {
             .layout(layout);
         let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(CAPTURES, &[]))];
         let captures = discard::of_shaders(raw, &shaders, info);
-        let dispatches = compute_pipeline(raw, layout);
+        let info = vk::ComputePipelineCreateInfo::default()
+            .flags(vk::PipelineCreateFlags::DESCRIPTOR_BUFFER_EXT)
+            .layout(layout);
+        let dispatches =
+            discard::compute(raw, &common::compile_stage("comp", DISPATCHES, &[]), info);
 
         let writes = (
             vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT | vk::PipelineStageFlags::COMPUTE_SHADER,

@@ -8,7 +8,7 @@ use ash::vk;
 
 use super::program::Program;
 use crate::common;
-use crate::common::attachment::{self, Attachment, Drawing};
+use crate::common::attachment::{self, Attachment, Drawing, Pass};
 use crate::common::{discard, layer};
 
 /// Draws a vertex as a point in its column, in the row of its instance.
@@ -135,33 +135,21 @@ fn run(is_preprocessed: bool) {
         let format = vk::Format::R32G32B32A32_UINT;
         let raw = &device.raw;
         let image = Attachment::new(raw, format, SIDE);
-        let pass = attachment::render_pass(raw, format, 1);
-        let views = [image.view];
-        let info = vk::FramebufferCreateInfo::default()
-            .render_pass(pass)
-            .attachments(&views)
-            .width(SIDE)
-            .height(SIDE)
-            .layers(1);
-        let framebuffer = raw.create_framebuffer(&info, None).unwrap();
+        let pass = Pass::clearing(raw, format, SIDE, &[image.view]);
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
         let captures = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
-        let modules = [("vert", DRAWS), ("frag", COLOUR)].map(|(stage, source)| {
-            attachment::shader_module(raw, &common::compile_stage(stage, source, &[]))
-        });
+        let words = [common::compile(DRAWS, &[]), common::compile_stage("frag", COLOUR, &[])];
         let flags = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT];
-        let stages = [0, 1].map(|number| {
-            let info = vk::PipelineShaderStageCreateInfo::default().name(c"main");
-            info.stage(flags[number]).module(modules[number])
-        });
+        let shaders = [(flags[0], &*words[0]), (flags[1], &*words[1])];
         let blend = vk::PipelineColorBlendAttachmentState::default()
             .color_write_mask(vk::ColorComponentFlags::RGBA);
         let points = vk::PrimitiveTopology::POINT_LIST;
         let drawing = Drawing::new(SIDE, blend, 1);
         let mut bindable =
             vk::PipelineCreateFlags2CreateInfoKHR::default().flags(INDIRECT_BINDABLE);
-        let drawn =
-            drawing.pipeline_with(raw, &stages, points, layout, pass, (&raw mut bindable).cast());
+        let drawn = attachment::with_stages(raw, &shaders, |stages| {
+            drawing.pipeline(raw, stages, points, layout, pass.raw, (&raw mut bindable).cast())
+        });
 
         let token = Token {
             s_type: s_type(7),
@@ -241,11 +229,6 @@ fn run(is_preprocessed: bool) {
             let bind = functions.cmd_bind_transform_feedback_buffers_ext;
             bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [20].as_ptr());
             let clears = [vk::ClearValue::default()];
-            let begin = vk::RenderPassBeginInfo::default()
-                .render_pass(pass)
-                .framebuffer(framebuffer)
-                .render_area(attachment::area(SIDE))
-                .clear_values(&clears);
             // A pass of its own for the capture, whose pipeline is for dynamic rendering.
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);
@@ -255,10 +238,9 @@ fn run(is_preprocessed: bool) {
             raw.cmd_draw(cmd, 5, 1, 0, 0);
             (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
             raw.cmd_end_rendering(cmd);
-            raw.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-            raw.cmd_bind_pipeline(cmd, graphics, drawn);
-            execute(cmd, is_preprocessed.into(), &raw const generated);
-            raw.cmd_end_render_pass(cmd);
+            pass.instance(raw, cmd, &clears, drawn, || {
+                execute(cmd, is_preprocessed.into(), &raw const generated);
+            });
             image.copy(raw, cmd, SIDE, (texels, 0));
         });
         assert_eq!(captured.cast::<[u32; 5]>().read(), [0, 1, 2, 3, 4]);
@@ -269,11 +251,9 @@ fn run(is_preprocessed: bool) {
             assert_eq!(*colour, if is_drawn { 7 } else { 0 }, "row {row}, column {column}");
         }
         destroy(raw.handle(), commands, std::ptr::null());
-        modules.into_iter().for_each(|module| raw.destroy_shader_module(module, None));
         [captures, drawn].into_iter().for_each(|pipeline| raw.destroy_pipeline(pipeline, None));
         raw.destroy_pipeline_layout(layout, None);
-        raw.destroy_framebuffer(framebuffer, None);
-        raw.destroy_render_pass(pass, None);
+        pass.destroy(raw);
         image.destroy(raw);
     }
 }

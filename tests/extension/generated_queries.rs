@@ -8,6 +8,8 @@ use vkxfb::topology::PrimitiveTopology;
 
 use super::program::Program;
 use crate::common::bare::BareInstance;
+use crate::common::commands::query_pool;
+use crate::common::native::WRITES;
 use crate::common::{self, attachment, discard, layer};
 
 /// A vertex shader that neither captures nor reads anything.
@@ -192,11 +194,9 @@ const COUNTER: u64 = 64;
 impl Machine {
     fn open() -> Option<Self> {
         let instance = BareInstance::open();
-        let physical = instance.physical_device();
         let mut has = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
         let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut has);
-        // SAFETY: the instance is live.
-        unsafe { instance.raw.get_physical_device_features2(physical, &mut all) };
+        instance.features(&mut all);
         let core = all.features;
         let counts_one_view = !layer::is_there() && instance.driver_name() == "NVIDIA";
         let counts = [
@@ -213,15 +213,13 @@ impl Machine {
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default()
             .primitives_generated_query(true)
             .primitives_generated_query_with_rasterizer_discard(true);
-        // SAFETY: as above.
-        let (views, resets) = unsafe {
-            let mut views = vk::PhysicalDeviceMultiviewFeatures::default();
-            let mut resets = vk::PhysicalDeviceHostQueryResetFeatures::default();
-            let mut all =
-                vk::PhysicalDeviceFeatures2::default().push_next(&mut views).push_next(&mut resets);
-            instance.raw.get_physical_device_features2(physical, &mut all);
-            (views, resets)
-        };
+        let mut views = vk::PhysicalDeviceMultiviewFeatures::default();
+        let mut resets = vk::PhysicalDeviceHostQueryResetFeatures::default();
+        instance.features(
+            &mut vk::PhysicalDeviceFeatures2::default()
+                .push_next(&mut views)
+                .push_next(&mut resets),
+        );
         let mut multiview = vk::PhysicalDeviceMultiviewFeatures::default()
             .multiview(true)
             .multiview_geometry_shader(views.multiview_geometry_shader == vk::TRUE)
@@ -525,10 +523,6 @@ fn draws_are_counted() {
         .into_iter()
         .filter(|draws| layer::is_there() || draws.iter().all(Draw::is_counted_natively))
         .collect();
-    let writes = (
-        vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-    );
     let mut wrong = Vec::new();
     for (discards, is_linked) in [(true, false), (false, false), (false, true)] {
         if is_linked && !machine.has_libraries {
@@ -540,12 +534,9 @@ fn draws_are_counted() {
             programs.iter().filter(|draws| draws.iter().all(is_taken)).cloned().collect();
         for place in PLACES {
             let count = programs.len() as u32;
-            let info = vk::QueryPoolCreateInfo::default()
-                .query_type(vk::QueryType::PRIMITIVES_GENERATED_EXT)
-                .query_count(count);
             // SAFETY: everything is of the device, and the submission is waited for.
             let found = unsafe {
-                let pool = raw.create_query_pool(&info, None).unwrap();
+                let pool = query_pool(raw, vk::QueryType::PRIMITIVES_GENERATED_EXT, count);
                 let mut libraries = Vec::new();
                 let mut pipeline = |draw: &Draw| {
                     if !is_linked {
@@ -559,7 +550,7 @@ fn draws_are_counted() {
                     .iter()
                     .map(|draws| draws.iter().map(&mut pipeline).collect())
                     .collect();
-                machine.program.submit(writes, |cmd| {
+                machine.program.submit(WRITES, |cmd| {
                     raw.cmd_reset_query_pool(cmd, pool, 0, count);
                     for (query, draws) in drawn.iter().enumerate() {
                         machine.record(cmd, (pool, query as u32), place, draws);
@@ -744,12 +735,9 @@ fn views_are_counted() {
     let mut wrong = Vec::new();
     for viewed in [Viewed::Rendering, Viewed::RenderPass, Viewed::RenderPass2] {
         for is_secondary in [false, true] {
-            let info = vk::QueryPoolCreateInfo::default()
-                .query_type(vk::QueryType::PRIMITIVES_GENERATED_EXT)
-                .query_count(count);
             // SAFETY: everything is of the device, and the submission is waited for.
             let found = unsafe {
-                let pool = raw.create_query_pool(&info, None).unwrap();
+                let pool = query_pool(raw, vk::QueryType::PRIMITIVES_GENERATED_EXT, count);
                 let pass = machine.render_pass(viewed);
                 let info = vk::FramebufferCreateInfo::default()
                     .render_pass(pass)
@@ -838,9 +826,6 @@ fn queries_are_available_until_they_are_reset() {
     let raw = &machine.program.raw;
     let draw = Draw::new(Stages::Plain, Topology::LINE_LIST, By::Vertices(6, 1));
     let writes = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-    let info = vk::QueryPoolCreateInfo::default()
-        .query_type(vk::QueryType::PRIMITIVES_GENERATED_EXT)
-        .query_count(2);
     let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;
     // Only the second query is ever begun.
     let counted = [None, Some(draw.primitives())];
@@ -849,7 +834,7 @@ fn queries_are_available_until_they_are_reset() {
     };
     // SAFETY: everything is of the device, and each submission is waited for.
     unsafe {
-        let pool = raw.create_query_pool(&info, None).unwrap();
+        let pool = query_pool(raw, vk::QueryType::PRIMITIVES_GENERATED_EXT, 2);
         let drawn = [(machine.pipeline(&draw, true), draw)];
         let read = || {
             let mut found = [[0_u64; 2]; 2];

@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_ulong};
 use ash::vk;
 
 use super::program::{self, Program};
+use crate::common::native::WRITES;
 use crate::common::{self, attachment, discard, layer};
 
 /// The number of captures of a command buffer. They take more than [`LEFT`].
@@ -115,11 +116,7 @@ fn captures_without_memory_are_an_error() {
             raw.destroy_command_pool(pool, None);
             let captured = scene.target.1.cast::<[u32; VERTICES as usize]>();
             captured.write([u32::MAX; 3]);
-            let writes = (
-                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-                vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-            );
-            scene.program.submit(writes, |cmd| scene.record(cmd, 2));
+            scene.program.submit(WRITES, |cmd| scene.record(cmd, 2));
             assert_eq!(captured.read(), [0, 1, 2], "{is_direct}");
         }
         scene.program.raw.destroy_pipeline(pipeline, None);

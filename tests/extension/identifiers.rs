@@ -4,6 +4,7 @@
 use ash::{ext, vk};
 
 use super::program::Program;
+use crate::common::native::WRITES;
 use crate::common::{self, attachment, discard, layer};
 
 /// The same but for what it captures.
@@ -62,11 +63,7 @@ fn pipelines_of_identifiers_capture() {
         let cache = raw.create_pipeline_cache(&Default::default(), None).unwrap();
         let capture = |pipeline| {
             captured.write([u32::MAX; POINTS as usize]);
-            let writes = (
-                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-                vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-            );
-            program.submit(writes, |cmd| {
+            program.submit(WRITES, |cmd| {
                 raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
                 let bind = functions.cmd_bind_transform_feedback_buffers_ext;
                 let size = u64::from(4 * POINTS);

@@ -6,6 +6,8 @@ use ash::{ext, vk};
 use super::program::{self, Program};
 use crate::common;
 use crate::common::bare::BareInstance;
+use crate::common::commands::query_pool;
+use crate::common::native::WRITES;
 use crate::common::{attachment, discard, layer};
 
 /// The number of vertex streams. A query of overflow in any of them asks for all streams.
@@ -154,9 +156,7 @@ fn has_streams() -> bool {
     let instance = BareInstance::open_newer();
     let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
     let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut generated);
-    let device = instance.physical_device();
-    // SAFETY: the physical device is of this instance.
-    unsafe { instance.raw.get_physical_device_features2(device, &mut features) };
+    instance.features(&mut features);
     let features = features.features;
     let has = generated.primitives_generated_query_with_non_zero_streams == vk::TRUE;
     if !has {
@@ -213,15 +213,10 @@ impl Captures {
         record: impl FnOnce(vk::CommandBuffer, vk::QueryPool),
     ) -> Vec<u64> {
         let raw = &self.program.raw;
-        let info = vk::QueryPoolCreateInfo::default().query_type(ty).query_count(count);
-        let writes = (
-            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-            vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-        );
         // SAFETY: the device is live, and the submission is waited for.
         unsafe {
-            let pool = raw.create_query_pool(&info, None).unwrap();
-            self.program.submit(writes, |cmd| {
+            let pool = query_pool(raw, ty, count);
+            self.program.submit(WRITES, |cmd| {
                 raw.cmd_reset_query_pool(cmd, pool, 0, count);
                 raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
                 record(cmd, pool);

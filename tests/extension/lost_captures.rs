@@ -6,6 +6,7 @@ use ash::vk;
 use super::pipeline_batches::{CONTROL, EVALUATION, VERTEX, with_equal_barriers};
 use super::program::Program;
 use crate::common::bare::BareInstance;
+use crate::common::commands::query_pool;
 use crate::common::skip::{Why, skip};
 use crate::common::{self, attachment, discard, layer};
 
@@ -118,13 +119,9 @@ impl Scene {
             let stages = [(Stage::VERTEX, &plain[..]), (Stage::GEOMETRY, &geometry)];
             let draw = discard::of_shaders(raw, &stages, info);
             let pipelines = [Ok(right), tessellated(raw, info), Ok(draw)];
-            let pool = |ty, count| {
-                let info = vk::QueryPoolCreateInfo::default().query_type(ty).query_count(count);
-                raw.create_query_pool(&info, None).unwrap()
-            };
             let queries = [
-                pool(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, COUNT as u32),
-                pool(vk::QueryType::OCCLUSION, 1),
+                query_pool(raw, vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, COUNT as u32),
+                query_pool(raw, vk::QueryType::OCCLUSION, 1),
             ];
             Some(Self { program, layout, pipelines, target, counters, queries })
         }

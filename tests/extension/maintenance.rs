@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use ash::vk;
 
 use super::program::Program;
+use crate::common::native::WRITES;
 use crate::common::{attachment, layer};
 
 /// The first input has an attribute, the others have none.
@@ -89,11 +90,7 @@ fn what_is_newer_is_captured() {
         let pipeline = program.pipeline(SHADER, layout);
         let end_rendering: EndRendering2 = program.command(c"vkCmdEndRendering2KHR");
         let end = Words::new(1_000_619_003, std::ptr::null_mut(), 0);
-        let writes = (
-            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-            vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-        );
-        program.submit(writes, |cmd| {
+        program.submit(WRITES, |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             raw.cmd_bind_vertex_buffers(cmd, 0, &[vertices], &[0]);
             let bind = functions.cmd_bind_transform_feedback_buffers_ext;

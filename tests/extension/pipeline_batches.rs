@@ -7,7 +7,8 @@ use ash::vk::PipelineCreateFlags as Flags;
 use ash::{ext, vk};
 
 use crate::common;
-use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::bare::{BareDevice, BareInstance, HostBuffer};
+use crate::common::native::WRITES;
 use crate::common::skip::{Why, skip};
 use crate::common::{attachment, layer};
 
@@ -155,26 +156,17 @@ unsafe fn create(
 /// Draws with a pipeline, and returns the captured data.
 ///
 /// # Safety
-/// The pipeline and the buffer are of the device, and its memory is mapped.
-unsafe fn captured(
-    device: &BareDevice,
-    pipeline: vk::Pipeline,
-    target: vk::Buffer,
-    mapped: *mut u32,
-) -> u32 {
+/// The pipeline and the buffer are of the device.
+unsafe fn captured(device: &BareDevice, pipeline: vk::Pipeline, target: &HostBuffer) -> u32 {
     let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
     let functions = functions.fp();
-    let writes = (
-        vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-        vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-    );
-    let raw = &device.raw;
+    let (raw, mapped) = (&device.raw, target.pointer::<u32>());
     // SAFETY: the caller's contract; the submission is waited for.
     unsafe {
         mapped.write(u32::MAX);
-        device.submit(writes, |cmd| {
+        device.submit(WRITES, |cmd| {
             let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [4].as_ptr());
+            bind(cmd, 0, 1, &target.raw, [0].as_ptr(), [4].as_ptr());
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
@@ -223,11 +215,9 @@ fn pipelines_are_made_beside_those_that_are_refused() {
     let device = instance.into_device(&mut features, &extensions);
     let raw = &device.raw;
     let usage = vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
-    let (target, memory) = device.host_buffer(4, usage);
+    let target = device.host_buffer(4, usage);
     // SAFETY: every handle is of the device, and in use only until a submission is done.
     unsafe {
-        let flags = vk::MemoryMapFlags::empty();
-        let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap().cast::<u32>();
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
         let modules = [("vert", VERTEX), ("tesc", CONTROL), ("tese", EVALUATION)];
         let modules = modules.map(|(stage, source)| {
@@ -252,7 +242,7 @@ fn pipelines_are_made_beside_those_that_are_refused() {
                 }
                 assert_eq!(pipeline != vk::Pipeline::null(), is_made, "{number} of {batch:?}");
                 if is_made {
-                    let found = captured(&device, pipeline, target, mapped);
+                    let found = captured(&device, pipeline, &target);
                     assert_eq!(found as usize, number, "{batch:?}");
                     raw.destroy_pipeline(pipeline, None);
                 }
@@ -262,8 +252,7 @@ fn pipelines_are_made_beside_those_that_are_refused() {
             raw.destroy_shader_module(module, None);
         }
         raw.destroy_pipeline_layout(layout, None);
-        raw.destroy_buffer(target, None);
-        raw.free_memory(memory, None);
+        device.destroy_buffer(target);
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use ash::{ext, vk};
 
-use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::bare::{BareDevice, BareInstance, HostBuffer};
 use crate::common::{self, discard, layer};
 
 /// A device with transform feedback and dynamic rendering, and the buffers that the program has
@@ -13,7 +13,7 @@ use crate::common::{self, discard, layer};
 pub struct Program {
     device: BareDevice,
     xfb: ext::transform_feedback::Device,
-    buffers: Vec<(vk::Buffer, vk::DeviceMemory)>,
+    buffers: Vec<HostBuffer>,
 }
 
 impl Deref for Program {
@@ -144,22 +144,15 @@ impl Program {
         let address = vk::BufferUsageFlags2KHR::SHADER_DEVICE_ADDRESS;
         let mut usage = vk::BufferUsageFlags2CreateInfoKHR::default().usage(usage | address);
         let info = vk::BufferCreateInfo::default().size(4 * dwords as u64).push_next(&mut usage);
+        let flags =
+            vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let buffer = self.host_buffer_with(&info, (&raw const flags).cast());
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.raw);
         // SAFETY: the device is live, and has addresses.
-        unsafe {
-            let buffer = self.raw.create_buffer(&info, None).unwrap();
-            let needs = self.raw.get_buffer_memory_requirements(buffer);
-            let mut flags = vk::MemoryAllocateFlagsInfo::default()
-                .flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
-            let seen =
-                vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-            let memory = self.device.allocate_with(needs, seen, (&raw mut flags).cast());
-            self.raw.bind_buffer_memory(buffer, memory, 0).unwrap();
-            self.buffers.push((buffer, memory));
-            let flags = vk::MemoryMapFlags::empty();
-            let mapped = self.raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-            let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
-            (buffer, mapped.cast(), self.raw.get_buffer_device_address(&info))
-        }
+        let address = unsafe { self.raw.get_buffer_device_address(&info) };
+        let (raw, mapped) = (buffer.raw, buffer.pointer());
+        self.buffers.push(buffer);
+        (raw, mapped, address)
     }
 
     /// Records a secondary command buffer of a pool, which is executed in a pass.
@@ -197,23 +190,18 @@ impl Program {
 
     /// Creates a buffer of `dwords` dwords, which is mapped, and lives until the program is closed.
     pub fn buffer(&mut self, dwords: usize, usage: vk::BufferUsageFlags) -> (vk::Buffer, *mut u32) {
-        let (buffer, memory) = self.device.host_buffer(4 * dwords as u64, usage);
-        self.buffers.push((buffer, memory));
-        let flags = vk::MemoryMapFlags::empty();
-        // SAFETY: the memory is the buffer's, and the host sees it.
-        let mapped = unsafe { self.device.raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags) };
-        (buffer, mapped.unwrap().cast())
+        let buffer = self.device.host_buffer(4 * dwords as u64, usage);
+        let (raw, mapped) = (buffer.raw, buffer.pointer());
+        self.buffers.push(buffer);
+        (raw, mapped)
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        for (buffer, memory) in self.buffers.drain(..) {
+        for buffer in self.buffers.drain(..) {
             // SAFETY: nothing is in flight.
-            unsafe {
-                self.device.raw.destroy_buffer(buffer, None);
-                self.device.raw.free_memory(memory, None);
-            }
+            unsafe { self.device.destroy_buffer(buffer) };
         }
     }
 }

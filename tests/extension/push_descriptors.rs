@@ -7,7 +7,7 @@ use ash::{ext, khr, vk};
 use vk::PipelineBindPoint as Point;
 
 use crate::common;
-use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::bare::{BareDevice, BareInstance, HostBuffer};
 use crate::common::{attachment, discard, layer};
 use crate::program;
 
@@ -89,10 +89,10 @@ struct Scene {
     device: BareDevice,
     push: khr::push_descriptor::Device,
     capture: ext::transform_feedback::Device,
-    objects: vk::Buffer,
+    objects: HostBuffer,
     views: Vec<vk::BufferView>,
-    target: (vk::Buffer, vk::DeviceMemory),
-    seen: (vk::Buffer, vk::DeviceMemory),
+    target: HostBuffer,
+    seen: HostBuffer,
     /// The layouts of set 0 if it is pushed, of set 0 if it is bound, and of set 1.
     set_layouts: [vk::DescriptorSetLayout; 3],
     /// The pipeline layouts with set 0 pushed, and with set 0 bound.
@@ -102,7 +102,6 @@ struct Scene {
     /// Set 0 for binding, and two sets for set number 1.
     sets: [vk::DescriptorSet; 3],
     pool: vk::DescriptorPool,
-    memory: vk::DeviceMemory,
     sampler: vk::Sampler,
 }
 
@@ -110,8 +109,8 @@ struct Scene {
 const BOUND: Objects = [50, 51, 52, 53, 54, 0];
 const BOUND_1: [u32; 2] = [55, 56];
 
-fn range(buffer: vk::Buffer, object: u32) -> vk::DescriptorBufferInfo {
-    vk::DescriptorBufferInfo { buffer, offset: u64::from(object) * SPACING, range: 16 }
+fn range(buffer: &HostBuffer, object: u32) -> vk::DescriptorBufferInfo {
+    vk::DescriptorBufferInfo { buffer: buffer.raw, offset: u64::from(object) * SPACING, range: 16 }
 }
 
 impl Scene {
@@ -130,13 +129,13 @@ impl Scene {
         let capture = ext::transform_feedback::Device::new(device.instance(), &device.raw);
         use vk::BufferUsageFlags as Usage;
         let usage = Usage::UNIFORM_BUFFER | Usage::STORAGE_BUFFER | Usage::UNIFORM_TEXEL_BUFFER;
-        let (objects, memory) = device.host_buffer(u64::from(OBJECTS) * SPACING, usage);
+        let objects = device.host_buffer(u64::from(OBJECTS) * SPACING, usage);
         let target = device.host_buffer(SIZE, Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | more);
         let seen = device.host_buffer(16, Usage::STORAGE_BUFFER);
         let raw = &device.raw;
         let values: Vec<u32> =
             (0..OBJECTS).flat_map(|object| [1000 + object; SPACING as usize / 4]).collect();
-        write(raw, memory, &values);
+        write(&objects, &values);
         // SAFETY: all of it is of the device, and destroyed with the scene.
         unsafe {
             let sampler = raw.create_sampler(&Default::default(), None).unwrap();
@@ -174,7 +173,10 @@ impl Scene {
             });
             let words = common::compile(VERTEX, &[]);
             let pipelines = layouts.map(|layout| discard::pipeline(raw, layout, &words));
-            let compute = compute_pipeline(raw, layouts[0]);
+            let compute = {
+                let info = vk::ComputePipelineCreateInfo::default().layout(layouts[0]);
+                discard::compute(raw, &common::compile_stage("comp", COMPUTE, &[]), info)
+            };
 
             let sizes = [(UNIFORM, 3), (STORAGE, 3), (TEXEL, 1), (SAMPLER, 1)]
                 .map(|(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count });
@@ -186,7 +188,7 @@ impl Scene {
             let sets: [_; 3] = raw.allocate_descriptor_sets(&info).unwrap().try_into().unwrap();
             let view = |object| {
                 let info = vk::BufferViewCreateInfo::default()
-                    .buffer(objects)
+                    .buffer(objects.raw)
                     .format(vk::Format::R32_UINT)
                     .offset(u64::from(object) * SPACING)
                     .range(16);
@@ -207,7 +209,6 @@ impl Scene {
                 compute,
                 sets,
                 pool,
-                memory,
                 sampler,
                 device,
             };
@@ -254,7 +255,7 @@ impl Scene {
         unsafe {
             self.with_writes(self.sets[0], BOUND, |writes| raw.update_descriptor_sets(writes, &[]));
             for (set, object) in self.sets[1..].iter().zip(BOUND_1) {
-                let infos = [range(self.objects, object)];
+                let infos = [range(&self.objects, object)];
                 let write = vk::WriteDescriptorSet::default().dst_set(*set);
                 let write = write.descriptor_type(UNIFORM).buffer_info(&infos);
                 raw.update_descriptor_sets(&[write], &[]);
@@ -269,7 +270,7 @@ impl Scene {
         objects: Objects,
         call: impl FnOnce(&[vk::WriteDescriptorSet<'_>]),
     ) {
-        let infos: Vec<_> = objects.map(|object| range(self.objects, object)).into();
+        let infos: Vec<_> = objects.map(|object| range(&self.objects, object)).into();
         let views = [self.views[objects[4] as usize]];
         let write = |binding, ty| {
             vk::WriteDescriptorSet::default().dst_set(set).dst_binding(binding).descriptor_type(ty)
@@ -347,7 +348,7 @@ impl Scene {
                     cmd,
                     0,
                     1,
-                    &self.target.0,
+                    &self.target.raw,
                     offsets.as_ptr(),
                     sizes.as_ptr(),
                 );
@@ -364,12 +365,15 @@ impl Scene {
             raw.cmd_bind_pipeline(cmd, compute, self.compute);
             // If descriptors are pushed several times, the last value counts. Set 1 is bound in
             // between.
-            self.push_one(cmd, compute, (0, 0, UNIFORM), range(self.objects, one + 40));
-            let seen =
-                vk::DescriptorBufferInfo { buffer: self.seen.0, offset: 0, range: vk::WHOLE_SIZE };
+            self.push_one(cmd, compute, (0, 0, UNIFORM), range(&self.objects, one + 40));
+            let seen = vk::DescriptorBufferInfo {
+                buffer: self.seen.raw,
+                offset: 0,
+                range: vk::WHOLE_SIZE,
+            };
             self.push_one(cmd, compute, (2, 0, STORAGE), seen);
             raw.cmd_bind_descriptor_sets(cmd, compute, pushed, 1, &self.sets[2..], &[]);
-            self.push_one(cmd, compute, (0, 0, UNIFORM), range(self.objects, one + 41));
+            self.push_one(cmd, compute, (0, 0, UNIFORM), range(&self.objects, one + 41));
             let stage = vk::ShaderStageFlags::COMPUTE;
             raw.cmd_push_constants(cmd, pushed, stage, 0, &77_u32.to_le_bytes());
 
@@ -387,15 +391,15 @@ impl Scene {
                 // Where it is pushed to element 1, lavapipe 22.3 itself has it in element 0.
                 self.push_all(cmd, now);
             } else {
-                self.push_one(cmd, graphics, (1, 1, STORAGE), range(self.objects, now[2]));
+                self.push_one(cmd, graphics, (1, 1, STORAGE), range(&self.objects, now[2]));
             }
             draw(now);
             // Nothing is pushed between them.
             draw(now);
             now[0] = one + 6;
-            self.push_one(cmd, graphics, (0, 0, UNIFORM), range(self.objects, now[0]));
+            self.push_one(cmd, graphics, (0, 0, UNIFORM), range(&self.objects, now[0]));
             now[3] = one + 7;
-            self.push_one(cmd, graphics, (2, 0, STORAGE), range(self.objects, now[3]));
+            self.push_one(cmd, graphics, (2, 0, STORAGE), range(&self.objects, now[3]));
             raw.cmd_bind_descriptor_sets(cmd, graphics, pushed, 1, &self.sets[2..], &[]);
             now[5] = BOUND_1[1];
             draw(now);
@@ -403,7 +407,7 @@ impl Scene {
 
             // Between captures, and drawn with before the next one begins.
             now = [one + 8, one + 9, one + 10, now[3], one + 11, now[5]];
-            let info = |object| range(self.objects, object);
+            let info = |object| range(&self.objects, object);
             let data = TemplateData {
                 frame: info(now[0]),
                 view: self.views[now[4] as usize],
@@ -456,8 +460,8 @@ impl Scene {
                 vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
             let cmd = raw.allocate_command_buffers(&info).unwrap()[0];
             for one in [0, 3] {
-                write(raw, self.target.1, &[BEFORE; SIZE as usize / 4]);
-                write(raw, self.seen.1, &[BEFORE; 4]);
+                write(&self.target, &[BEFORE; SIZE as usize / 4]);
+                write(&self.seen, &[BEFORE; 4]);
                 raw.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default()).unwrap();
                 let (drawn, seen) = self.record(cmd, one);
                 assert_eq!(drawn.len(), DRAWS);
@@ -476,13 +480,13 @@ impl Scene {
 
                 let mut expected: Vec<u32> = drawn.into_iter().flat_map(records).collect();
                 expected.resize(SIZE as usize / 4, BEFORE);
-                let captured = read(raw, self.target.1, SIZE as usize / 4);
+                let captured = read(&self.target, SIZE as usize / 4);
                 for (number, (found, expected)) in
                     captured.chunks(7).zip(expected.chunks(7)).enumerate()
                 {
                     assert_eq!(found, expected, "record {number}, objects from {one} on");
                 }
-                assert_eq!(read(raw, self.seen.1, 3), seen, "objects from {one} on");
+                assert_eq!(read(&self.seen, 3), seen, "objects from {one} on");
             }
             raw.destroy_command_pool(pool, None);
         }
@@ -501,51 +505,21 @@ impl Scene {
                 raw.destroy_descriptor_set_layout(layout, None);
             }
             raw.destroy_sampler(self.sampler, None);
-            for (buffer, memory) in [(self.objects, self.memory), self.target, self.seen] {
-                raw.destroy_buffer(buffer, None);
-                raw.free_memory(memory, None);
+            for buffer in [self.objects, self.target, self.seen] {
+                self.device.destroy_buffer(buffer);
             }
         }
     }
 }
 
-fn write(device: &ash::Device, memory: vk::DeviceMemory, words: &[u32]) {
-    // SAFETY: the memory is of the host, coherent, and has room; nothing is in flight.
-    unsafe {
-        let flags = vk::MemoryMapFlags::empty();
-        let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-        mapped.cast::<u32>().copy_from_nonoverlapping(words.as_ptr(), words.len());
-        device.unmap_memory(memory);
-    }
+fn write(buffer: &HostBuffer, words: &[u32]) {
+    // SAFETY: there is room, and nothing is in flight.
+    unsafe { buffer.pointer::<u32>().copy_from_nonoverlapping(words.as_ptr(), words.len()) };
 }
 
-fn read(device: &ash::Device, memory: vk::DeviceMemory, count: usize) -> Vec<u32> {
-    // SAFETY: as for writes.
-    unsafe {
-        let flags = vk::MemoryMapFlags::empty();
-        let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-        let words = std::slice::from_raw_parts(mapped.cast::<u32>(), count).to_vec();
-        device.unmap_memory(memory);
-        words
-    }
-}
-
-/// # Safety
-/// The layout is of the device.
-unsafe fn compute_pipeline(device: &ash::Device, layout: vk::PipelineLayout) -> vk::Pipeline {
-    let words = common::compile_stage("comp", COMPUTE, &[]);
-    // SAFETY: the caller's contract; the module is valid.
-    unsafe {
-        let module = attachment::shader_module(device, &words);
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module)
-            .name(c"main");
-        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-        let made = device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
-        device.destroy_shader_module(module, None);
-        made.unwrap()[0]
-    }
+fn read(buffer: &HostBuffer, count: usize) -> Vec<u32> {
+    // SAFETY: so many are mapped, and nothing is in flight.
+    unsafe { std::slice::from_raw_parts(buffer.pointer(), count) }.to_vec()
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use ash::vk;
 
 use super::program::Program;
+use crate::common::native::WRITES;
 use crate::common::{self, attachment, discard, layer};
 
 /// The features of the extension.
@@ -50,11 +51,7 @@ fn another_index_restarts() {
             .layout(layout);
         let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(common::CAPTURES, &[]))];
         let pipeline = discard::of_shaders(raw, &shaders, info);
-        let writes = (
-            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-            vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-        );
-        device.submit(writes, |cmd| {
+        device.submit(WRITES, |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
             bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [64].as_ptr());

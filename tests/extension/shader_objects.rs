@@ -8,6 +8,7 @@ use ash::{ext, vk};
 
 use super::program::Program;
 use super::{generated_queries, pipeline_batches};
+use crate::common::commands::query_pool;
 use crate::common::{self, attachment, layer};
 
 const VERTEX: &str = "#version 450
@@ -785,10 +786,7 @@ fn shader_objects_are_counted() {
         }
         let created = shaders.create(&codes, none).unwrap();
         let count = codes.len() as u32;
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::PRIMITIVES_GENERATED_EXT)
-            .query_count(count);
-        let pool = raw.create_query_pool(&info, None).unwrap();
+        let pool = query_pool(raw, vk::QueryType::PRIMITIVES_GENERATED_EXT, count);
         let writes = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
         objects.program.submit(writes, |cmd| raw.cmd_reset_query_pool(cmd, pool, 0, count));
         let (result, _) = objects.submit(|cmd| {

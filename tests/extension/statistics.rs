@@ -6,6 +6,7 @@ use vk::{PrimitiveTopology as Topology, QueryPipelineStatisticFlags as Statistic
 
 use super::program::{self, Program};
 use crate::common::bare::BareInstance;
+use crate::common::native::WRITES;
 use crate::common::{self, attachment, discard, layer};
 
 const PLAIN: &str = "#version 450
@@ -115,11 +116,9 @@ impl Machine {
             return None;
         }
         let instance = BareInstance::open();
-        let physical = instance.physical_device();
         let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut xfb);
-        // SAFETY: the instance is live.
-        unsafe { instance.raw.get_physical_device_features2(physical, &mut all) };
+        instance.features(&mut all);
         let core = all.features;
         if core.pipeline_statistics_query == vk::FALSE {
             layer::skip_without("pipeline statistics", false);
@@ -309,15 +308,11 @@ impl Machine {
             .query_type(vk::QueryType::PIPELINE_STATISTICS)
             .pipeline_statistics(statistics)
             .query_count(1);
-        let writes = (
-            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-            vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-        );
         // SAFETY: everything is of the device, and the submission is waited for.
         unsafe {
             let pool = raw.create_query_pool(&info, None).unwrap();
             let pipeline = self.pipeline(stages, discards);
-            self.program.submit(writes, |cmd| {
+            self.program.submit(WRITES, |cmd| {
                 raw.cmd_reset_query_pool(cmd, pool, 0, 1);
                 self.record(cmd, pool, (place, statistics), pipeline);
             });

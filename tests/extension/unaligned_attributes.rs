@@ -7,6 +7,7 @@ use ash::{ext, vk};
 
 use super::program::Program;
 use crate::common::bare::BareInstance;
+use crate::common::native::WRITES;
 use crate::common::rng::Rng;
 use crate::common::{self, attachment, discard, layer};
 
@@ -135,11 +136,7 @@ fn attributes_begin_at_any_byte() {
             .layout(layout);
         let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(SHADER, &[]))];
         let pipeline = discard::of_shaders(raw, &shaders, info);
-        let writes = (
-            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-            vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-        );
-        device.submit(writes, |cmd| {
+        device.submit(WRITES, |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             let size = 4 * records as u64;
             let bind = xfb.cmd_bind_transform_feedback_buffers_ext;

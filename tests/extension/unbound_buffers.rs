@@ -7,6 +7,8 @@ use vk::ShaderStageFlags as Stage;
 
 use super::program::{self, Program};
 use crate::common::bare::BareInstance;
+use crate::common::commands::query_pool;
+use crate::common::native::WRITES;
 use crate::common::skip::{Why, skip};
 use crate::common::{self, attachment, discard, layer};
 
@@ -208,17 +210,13 @@ struct Machine {
 impl Machine {
     fn open() -> Self {
         let instance = BareInstance::open();
-        let physical = instance.physical_device();
         let mut streams = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
-        // SAFETY: the instance is live.
-        let has = unsafe {
-            let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut streams);
-            instance.raw.get_physical_device_features2(physical, &mut all);
-            let core = all.features;
-            vk::PhysicalDeviceFeatures::default()
-                .geometry_shader(core.geometry_shader & streams.geometry_streams == vk::TRUE)
-                .tessellation_shader(core.tessellation_shader == vk::TRUE)
-        };
+        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut streams);
+        instance.features(&mut all);
+        let core = all.features;
+        let has = vk::PhysicalDeviceFeatures::default()
+            .geometry_shader(core.geometry_shader & streams.geometry_streams == vk::TRUE)
+            .tessellation_shader(core.tessellation_shader == vk::TRUE);
         let driver = instance.driver_name();
         let mut feedback = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default()
             .transform_feedback(true)
@@ -277,26 +275,21 @@ impl Machine {
     /// The pipeline is live.
     unsafe fn capture(&self, pipeline: vk::Pipeline, by: By, bound: [bool; BUFFERS]) -> Counts {
         let (raw, functions) = (&self.program.raw, self.program.xfb());
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
-            .query_count(STREAMS);
-        let writes = (
-            vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-            vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-        );
         // SAFETY: everything is of the device, and in use only until the submission is done.
         unsafe {
             for (_, mapped) in &self.targets {
                 mapped.cast::<[u32; DWORDS]>().write([UNTOUCHED; DWORDS]);
             }
-            let pool = raw.create_query_pool(&info, None).unwrap();
-            self.program.submit(writes, |cmd| {
+            let pool = query_pool(raw, vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, STREAMS);
+            self.program.submit(WRITES, |cmd| {
                 raw.cmd_reset_query_pool(cmd, pool, 0, STREAMS);
                 raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
                 for (number, (target, _)) in (0..).zip(&self.targets) {
                     if bound[number as usize] {
                         let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-                        bind(cmd, number, 1, target, &0, &vk::WHOLE_SIZE);
+                        // Both are the rest of the buffer.
+                        let sizes = [std::ptr::from_ref(&vk::WHOLE_SIZE), std::ptr::null()];
+                        bind(cmd, number, 1, target, &0, sizes[number as usize % 2]);
                     }
                 }
                 let info =

@@ -6,6 +6,7 @@ use ash::{ext, vk};
 
 use super::program::{self, Program};
 use crate::common::bare::BareInstance;
+use crate::common::commands::query_pool;
 use crate::common::skip::{Why, skip};
 use crate::common::{attachment, layer};
 
@@ -68,10 +69,7 @@ fn waits_for_queries_that_nothing_ends_return() {
         if !layer::is_there() && properties.device_type != vk::PhysicalDeviceType::CPU {
             return skip(Why::Expected("a GPU's driver may wait for seconds, and lose the device"));
         }
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
-            .query_count(COUNT);
-        let pool = raw.create_query_pool(&info, None).unwrap();
+        let pool = query_pool(raw, vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, COUNT);
         change(&program, pool, &[0, 1, 2], true);
         change(&program, pool, &[1, 2], false);
         raw.reset_query_pool(pool, 2, 1);

@@ -1,21 +1,15 @@
 //! A program with its draws, and the memory that they use.
 
-use std::ops::Range;
-
 use vkxfb::runtime::IndexType;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
 
+use crate::common::commands::{
+    Counters, Draw as Command, Instances, QueryKind, Range, Span as Vertices,
+};
 use crate::glsl;
 use crate::model::Emissions;
 use crate::program::{Attribute, Program};
-
-/// A range of the memory of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bound {
-    pub offset: u64,
-    pub size: u64,
-}
 
 /// The arguments of a draw command, or of one of the commands in memory.
 #[derive(Debug, Clone)]
@@ -59,6 +53,37 @@ pub struct Draw {
     pub how: How,
 }
 
+impl Draw {
+    /// The command with its arguments.
+    pub fn command(&self) -> Command {
+        let instances =
+            |call: &Call| Instances { first: call.first_instance, count: call.instance_count };
+        match (&self.how, &self.calls[..]) {
+            (How::Direct, [call, ..]) => Command::Direct {
+                indexed: self.indexed,
+                span: Vertices {
+                    first: call.first,
+                    count: call.count,
+                    vertex_offset: call.vertex_offset,
+                },
+                instances: instances(call),
+            },
+            (&How::Indirect { offset, stride, most, count }, _) => {
+                Command::Indirect { indexed: self.indexed, offset, draw_count: most, stride, count }
+            }
+            (&How::ByteCount { counter, counter_offset, stride }, [call, ..]) => {
+                Command::ByteCount {
+                    instances: instances(call),
+                    counter,
+                    counter_offset,
+                    vertex_stride: stride,
+                }
+            }
+            (_, []) => panic!("{self:?} draws nothing"),
+        }
+    }
+}
+
 /// The draws between a Begin and its End.
 #[derive(Debug)]
 pub struct Section {
@@ -70,26 +95,18 @@ pub struct Section {
     pub emitted: Vec<Emissions>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `VK_QUERY_TYPE_TRANSFORM_FEEDBACK_STREAM_EXT`
-    Stream,
-    /// `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`
-    Generated,
-}
-
 /// The time during which a query is active.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Span {
     /// From before the first capture to after the last capture.
     Whole,
     /// During some draws of a section.
-    Draws { section: usize, draws: Range<usize> },
+    Draws { section: usize, draws: std::ops::Range<usize> },
 }
 
 #[derive(Debug, Clone)]
 pub struct Query {
-    pub kind: Kind,
+    pub kind: QueryKind,
     pub stream: u32,
     pub span: Span,
 }
@@ -104,12 +121,12 @@ pub struct Case {
     /// All memory that the device reads and writes: vertices, indices, counters, captured data.
     pub image: Vec<u8>,
     /// The vertex buffers, by the number of the binding, which is that of the attribute.
-    pub vertices: Vec<Bound>,
-    pub indices: Bound,
+    pub vertices: Vec<Range>,
+    pub indices: Range,
     pub index_type: IndexType,
     /// The position of the counters of the four buffers.
     pub counters: u64,
-    pub captures: [Option<Bound>; 4],
+    pub captures: [Option<Range>; 4],
     pub sections: Vec<Section>,
     pub queries: Vec<Query>,
 }
@@ -121,8 +138,9 @@ impl Case {
     }
 
     /// Returns the counters that are passed to Begin or End.
-    pub fn counters_of(&self, given: &[bool; 4]) -> [Option<u64>; 4] {
-        std::array::from_fn(|buffer| given[buffer].then(|| self.counter(buffer)))
+    pub fn counters_of(&self, given: &[bool; 4]) -> Counters {
+        let counter = |buffer: usize| given[buffer].then(|| self.counter(buffer));
+        Counters { first: 0, counters: (0..4).map(counter).collect() }
     }
 
     pub fn vertex_input(&self) -> VertexInput {

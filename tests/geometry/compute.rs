@@ -1,20 +1,20 @@
 //! Captures by compute, with the crate's interface.
 
 use std::fmt;
-use std::ops::Range;
 
 use ash::vk;
 use vkxfb::lower::compute::{self, WorkgroupSizes};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureDesc, ConsumerScope,
-    Context, CounterBuffer, Draw as Direct, DrawIndexed, IndexBuffer, IndirectDraw, Kernels,
-    MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError,
+    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
+    IndexBuffer, Kernels, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError,
     VertexBuffer,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
-use crate::case::{Bound, Call, Case, Draw, How, Kind, Query, Section, Span};
+use crate::case::{Call, Case, How, Query, Section, Span};
+use crate::common::commands::{self, Range};
+use crate::common::test_device::TestDevice;
 use crate::compile::Modules;
 use crate::native::Found;
 
@@ -100,7 +100,7 @@ pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failu
 }
 
 /// Captures a case, and returns its memory and queries.
-pub fn run(gpu: &mut Gpu, case: &Case, lowered: &Lowered) -> Result<Found, Failure> {
+pub fn run(gpu: &mut TestDevice, case: &Case, lowered: &Lowered) -> Result<Found, Failure> {
     let vertex_input = case.vertex_input();
     let desc = PipelineDesc::new(lowered)
         .topology(case.topology)
@@ -108,60 +108,35 @@ pub fn run(gpu: &mut Gpu, case: &Case, lowered: &Lowered) -> Result<Found, Failu
         .provoking_vertex(case.provoking)
         .primitive_restart(case.restart)
         .vertex_input(&vertex_input);
-    // SAFETY: the context is of a live device, and the words are valid.
-    let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
-    let found = with_pipeline(gpu, case, &pipeline);
-    gpu.destroy_pipeline(pipeline);
-    found
-}
-
-fn with_pipeline(gpu: &mut Gpu, case: &Case, pipeline: &Pipeline) -> Result<Found, Failure> {
+    let pipeline = gpu.try_pipeline(&desc)?;
     let ctx = gpu.context();
     let usage = ctx.capture_buffer_usage(Backend::Compute)
         | ctx.vertex_buffer_usage(Backend::Compute)
         | ctx.index_buffer_usage(Backend::Compute)
         | ctx.indirect_buffer_usage(Backend::Compute)
         | ctx.counter_buffer_usage(Backend::Compute);
-    let size = case.image.len() as u64;
-    let memory = gpu.create_buffer(size, usage, MemoryLocation::Device)?;
-    let found = with_memory(gpu, case, pipeline, &memory);
-    gpu.destroy_buffer(memory);
-    found
-}
-
-fn with_memory(
-    gpu: &mut Gpu,
-    case: &Case,
-    pipeline: &Pipeline,
-    memory: &Buffer,
-) -> Result<Found, Failure> {
-    gpu.write(memory, 0, &case.image)?;
+    let memory = gpu.filled(usage, &case.image);
     let count = case.queries.len().max(1) as u32;
     let pools = [
-        gpu.create_query_pool(QueryKind::TransformFeedbackStream, count)?,
-        gpu.create_query_pool(QueryKind::PrimitivesGenerated, count)?,
+        gpu.query_pool(QueryKind::TransformFeedbackStream, count),
+        gpu.query_pool(QueryKind::PrimitivesGenerated, count),
     ];
-    let mut arena = gpu.create_arena(&arena(case, pipeline))?;
+    let mut arena = gpu.arena(&arena(case, &pipeline));
     let kernels = gpu.kernels();
-    let captured = gpu.submit(|ctx, cmd| {
-        let (memory, kernels, pools) = (memory.raw(), &kernels, &pools);
-        let recording = Recording { ctx, kernels, cmd, case, pipeline, memory, pools };
+    gpu.submit(|ctx, cmd| {
+        let (memory, kernels, pools) =
+            (memory.raw(), &kernels, pools.each_ref().map(|pool| &**pool));
+        let recording = Recording { ctx, kernels, cmd, case, pipeline: &pipeline, memory, pools };
         // SAFETY: everything outlives the submission, which is waited for.
         Ok(unsafe { recording.record(&mut arena) }?)
-    });
-    gpu.destroy_arena(arena);
-    let result = captured.map_err(Failure::from).and_then(|()| {
-        let result = |(place, query): (u32, &Query)| {
-            // SAFETY: the device is live.
-            let result = unsafe { pools[query.kind as usize].result(place) }?;
-            Ok(result.map_or([u64::MAX; 2], |result| [result.first, result.second]))
-        };
-        let queries: Result<_, RuntimeError> = (0..).zip(&case.queries).map(result).collect();
-        let image = gpu.read(memory, 0..case.image.len() as u64)?;
-        Ok(Found { image, queries: queries? })
-    });
-    pools.into_iter().for_each(|pool| gpu.destroy_query_pool(pool));
-    result
+    })?;
+    let result = |(place, query): (u32, &Query)| {
+        // SAFETY: the device is live.
+        let result = unsafe { pools[query.kind as usize].result(place) }?;
+        Ok(result.map_or([u64::MAX; 2], |result| [result.first, result.second]))
+    };
+    let queries: Result<_, RuntimeError> = (0..).zip(&case.queries).map(result).collect();
+    Ok(Found { image: gpu.contents(&memory), queries: queries? })
 }
 
 /// Records the command buffer of a case.
@@ -173,7 +148,7 @@ struct Recording<'a> {
     pipeline: &'a Pipeline,
     memory: vk::Buffer,
     /// The query pools, by kind.
-    pools: &'a [QueryPool; 2],
+    pools: [&'a QueryPool; 2],
 }
 
 impl Recording<'_> {
@@ -204,7 +179,7 @@ impl Recording<'_> {
     ) -> Result<(), RuntimeError> {
         let case = self.case;
         let buffer = self.memory;
-        let bound = |Bound { offset, size }: Bound| CaptureBuffer { buffer, offset, size };
+        let bound = |Range { offset, size }: Range| CaptureBuffer { buffer, offset, size };
         let captures = case.captures.map(|capture| capture.map(bound));
         let vertices: Vec<VertexBuffer> = (0..)
             .zip(&case.vertices)
@@ -228,12 +203,12 @@ impl Recording<'_> {
             // A query goes on where the next recorder begins it again.
             self.begin_queries(&mut recorder, whole)?;
             for (place, draw) in section.draws.iter().enumerate() {
-                let is_at = |span: &Span, end: fn(&Range<usize>) -> usize| {
+                let is_at = |span: &Span, end: fn(&std::ops::Range<usize>) -> usize| {
                     matches!(span, Span::Draws { section, draws }
                         if *section == number && end(draws) == place)
                 };
                 self.begin_queries(&mut recorder, |span| is_at(span, |draws| draws.start))?;
-                self.draw(&mut recorder, draw)?;
+                draw.command().record(&mut recorder, case.topology, buffer)?;
                 self.end_queries(&mut recorder, |span| is_at(span, |draws| draws.end - 1))?;
             }
             if is_last {
@@ -244,62 +219,9 @@ impl Recording<'_> {
         Ok(())
     }
 
-    /// # Safety
-    /// As [`record`](Self::record).
-    unsafe fn draw(&self, recorder: &mut Recorder<'_>, draw: &Draw) -> Result<(), RuntimeError> {
-        let (topology, buffer) = (self.case.topology, self.memory);
-        // SAFETY: the caller's contract.
-        unsafe {
-            match (&draw.how, draw.indexed) {
-                (How::Direct, false) => {
-                    let Call { first, count, first_instance, instance_count, .. } = draw.calls[0];
-                    let draw = Direct {
-                        vertex_count: count,
-                        instance_count,
-                        first_vertex: first,
-                        first_instance,
-                    };
-                    recorder.draw(topology, &draw)
-                }
-                (How::Direct, true) => {
-                    let Call { first, count, vertex_offset, first_instance, instance_count } =
-                        draw.calls[0];
-                    let draw = DrawIndexed {
-                        index_count: count,
-                        instance_count,
-                        first_index: first,
-                        vertex_offset,
-                        first_instance,
-                    };
-                    recorder.draw_indexed(topology, &draw)
-                }
-                (&How::Indirect { offset, stride, most, count }, indexed) => {
-                    let count = count.map(|offset| (buffer, offset));
-                    let draw = IndirectDraw { buffer, offset, draw_count: most, stride, count };
-                    if indexed {
-                        recorder.draw_indexed_indirect(topology, &draw)
-                    } else {
-                        recorder.draw_indirect(topology, &draw)
-                    }
-                }
-                (&How::ByteCount { counter, counter_offset, stride }, _) => {
-                    let Call { first_instance, instance_count, .. } = draw.calls[0];
-                    let draw = ByteCountDraw {
-                        instance_count,
-                        first_instance,
-                        counter: CounterBuffer { buffer, offset: counter },
-                        counter_offset,
-                        vertex_stride: stride,
-                    };
-                    recorder.draw_indirect_byte_count(topology, &draw)
-                }
-            }
-        }
-    }
-
     fn counters(&self, given: &[bool; 4]) -> [Option<CounterBuffer>; 4] {
-        let counter = |offset| CounterBuffer { buffer: self.memory, offset };
-        self.case.counters_of(given).map(|offset| offset.map(counter))
+        let counters = self.case.counters_of(given);
+        [0, 1, 2, 3].map(|b| Some(CounterBuffer { buffer: self.memory, offset: counters.of(b)? }))
     }
 
     /// # Safety
@@ -331,7 +253,7 @@ impl Recording<'_> {
         Ok(())
     }
 
-    const fn pool(&self, kind: Kind) -> &QueryPool {
-        &self.pools[kind as usize]
+    const fn pool(&self, kind: commands::QueryKind) -> &QueryPool {
+        self.pools[kind as usize]
     }
 }

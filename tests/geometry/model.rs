@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use crate::assembly;
-use crate::case::{Bound, Call, Case, How, Kind, Query, Span};
+use crate::case::{Call, Case, How, Query, Span};
+use crate::common::commands::{QueryKind, Range};
 use crate::interpret::{self, Event, Inputs, Values};
 use crate::program::{Emitted, Program, Source};
 
@@ -235,7 +236,7 @@ pub fn expected(case: &Case) -> Expected {
     if case.sections.iter().flat_map(|section| &section.emitted).all(|draw| draw.strips == 0) {
         run.result.facts.insert(Fact::NeverEmits);
     }
-    let is_of_none = |q: &Query| q.kind == Kind::Stream && !case.program.captures(q.stream);
+    let is_of_none = |q: &Query| q.kind == QueryKind::Stream && !case.program.captures(q.stream);
     if case.queries.iter().any(is_of_none) {
         run.result.facts.insert(Fact::UncapturedStream);
     }
@@ -307,11 +308,11 @@ impl Run<'_> {
                     let stream = query.stream as usize;
                     let (written, needed) = (all_written[stream], all_needed[stream]);
                     match query.kind {
-                        Kind::Stream => {
+                        QueryKind::Stream => {
                             result[0] += written;
                             result[1] += needed;
                         }
-                        Kind::Generated => result[0] += needed,
+                        QueryKind::Generated => result[0] += needed,
                     }
                 }
             }
@@ -336,7 +337,7 @@ impl Run<'_> {
     }
 
     /// The buffers that are bound and that the stream is captured to: their numbers, ranges and strides.
-    fn bound(&self, stream: u32) -> Vec<(usize, Bound, u64)> {
+    fn bound(&self, stream: u32) -> Vec<(usize, Range, u64)> {
         let program = &self.case.program;
         let of_stream = (0..4).filter(|b| program.buffer_streams[*b] == stream);
         let bound = |b: usize| Some((b, self.case.captures[b]?, u64::from(program.strides[b]?)));

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
-use crate::case::{Case, How, Kind, Span};
+use crate::case::{Case, How, Span};
+use crate::common::commands::QueryKind;
 use crate::generate::draws::case;
 use crate::generate::{Draws, Space};
 use crate::model::{self, Fact};
@@ -93,7 +94,7 @@ fn all() -> Vec<String> {
     all.extend(PrimitiveTopology::ALL.map(|topology| topology.name().to_owned()));
     all.extend(Input::ALL.map(|input| format!("{input:?}")));
     all.extend(Emitted::ALL.map(|emitted| format!("emits {emitted:?}")));
-    all.extend([Kind::Stream, Kind::Generated].map(|kind| format!("{kind:?}")));
+    all.extend([QueryKind::Stream, QueryKind::Generated].map(|kind| format!("{kind:?}")));
     let built_ins = [
         BuiltIn::Position,
         BuiltIn::PointSize,
@@ -175,7 +176,7 @@ fn features(case: &Case) -> BTreeSet<String> {
         add(query.stream > 0, "query of a stream");
         add(query.span == Span::Whole, "query of everything");
         add(query.span != Span::Whole, "query of a draw");
-        if query.kind == Kind::Stream {
+        if query.kind == QueryKind::Stream {
             add(0 < written && written < needed, "overflow");
             add(0 == written && written < needed, "no room");
         }

@@ -3,9 +3,8 @@
 use spirv::{BuiltIn, Decoration, Op};
 use vkxfb::Shader;
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, Draw as Direct,
-    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, PipelineDesc, QueryKind, QueryPool,
-    Recorder, RuntimeError,
+    ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, IndexBuffer, IndexType,
+    PipelineDesc, QueryKind, QueryPool, Recorder,
 };
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_rewriter::lower::compute::{self, DomainOrigin, WorkgroupSizes};
@@ -166,7 +165,11 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
                 recorder.begin_query(pool, 0)?;
             }
             for (number, draw) in (0..).zip(&case.draws) {
-                record(&mut recorder, &memory, number, draw)?;
+                draw.command(COMMANDS + COMMAND * number).record(
+                    &mut recorder,
+                    topology,
+                    buffer,
+                )?;
             }
             for pool in &pools {
                 recorder.end_query(pool.kind())?;
@@ -188,50 +191,6 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
     let ([written, needed], [generated, _]) = (result(&pools[0]), result(&pools[1]));
     let queries = [written, needed, generated];
     Outcome { captured: captured.to_vec(), counter: found[0], queries }
-}
-
-/// # Safety
-/// The memory is that of the case, and lives until the recording was executed.
-unsafe fn record(
-    recorder: &mut Recorder<'_>,
-    memory: &Buffer,
-    number: u64,
-    draw: &Draw,
-) -> Result<(), RuntimeError> {
-    let topology = PrimitiveTopology::PatchList;
-    let Draw { count, instance_count, first, vertex_offset, first_instance, .. } = *draw;
-    // SAFETY: the caller's contract.
-    unsafe {
-        match (draw.how, draw.indexed) {
-            (How::Direct, false) => {
-                let first_vertex = first;
-                let vertex_count = count;
-                let draw = Direct { vertex_count, instance_count, first_vertex, first_instance };
-                recorder.draw(topology, &draw)
-            }
-            (How::Direct, true) => {
-                let (index_count, first_index) = (count, first);
-                let draw = DrawIndexed {
-                    index_count,
-                    instance_count,
-                    first_index,
-                    vertex_offset,
-                    first_instance,
-                };
-                recorder.draw_indexed(topology, &draw)
-            }
-            (How::Indirect, indexed) => {
-                let offset = COMMANDS + COMMAND * number;
-                let (buffer, stride) = (memory.raw(), 20);
-                let draw = IndirectDraw { buffer, offset, draw_count: 1, stride, count: None };
-                if indexed {
-                    recorder.draw_indexed_indirect(topology, &draw)
-                } else {
-                    recorder.draw_indirect(topology, &draw)
-                }
-            }
-        }
-    }
 }
 
 fn words_of(bytes: &[u8]) -> Vec<u32> {
@@ -374,7 +333,6 @@ fn the_device_captures_the_same_patches() {
             panic!("{}\nrecord {at}: {a:x?}, not {b:x?}", case.describe());
         }
     }
-    native.close();
 }
 
 /// On the layer each vertex is where the model has it.

@@ -1,5 +1,6 @@
 //! Random captures of random pipelines: draws, the room for what they capture, and what is there afterwards.
 
+use crate::common::commands::{Draw as Command, Instances, Span};
 use crate::common::rng::Rng;
 use crate::program::{Id, Program, RECORD_DWORDS, STRIDE};
 
@@ -33,6 +34,21 @@ impl Draw {
             first: 0,
             vertex_offset: 0,
             first_instance: 0,
+        }
+    }
+
+    /// The command of the draw. If it is indirect, its arguments are at `offset`.
+    pub fn command(&self, offset: u64) -> Command {
+        let Self { indexed, count, first, vertex_offset, .. } = *self;
+        match self.how {
+            How::Direct => Command::Direct {
+                indexed,
+                span: Span { first, count, vertex_offset },
+                instances: Instances { first: self.first_instance, count: self.instance_count },
+            },
+            How::Indirect => {
+                Command::Indirect { indexed, offset, draw_count: 1, stride: 20, count: None }
+            }
         }
     }
 }

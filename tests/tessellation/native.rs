@@ -7,10 +7,11 @@ use ash::{ext, vk};
 use vkxfb_rewriter::tessellator::Tessellator;
 
 use crate::case::{Draw, UNTOUCHED};
-use crate::common::attachment::area;
-use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::bare::BareInstance;
+use crate::common::commands::{Counters, Range};
+use crate::common::native::NativeDevice;
 use crate::common::skip::{Why, skip};
-use crate::common::{compile_stage, discard, layer};
+use crate::common::{compile_stage, layer};
 use crate::levels::{Levels, count, sets, tessellators};
 use crate::program::modes;
 
@@ -49,15 +50,11 @@ fn evaluation(tessellator: Tessellator, clockwise: bool) -> String {
 const MORE: usize = 3000;
 
 pub struct Native {
-    device: BareDevice,
-    xfb: ext::transform_feedback::Device,
+    device: NativeDevice,
     /// Which dynamic state of tessellation the device has.
     dynamic: Vec<vk::DynamicState>,
     /// Whether patch lists can have primitive restart.
     pub has_restart: bool,
-    pass: vk::RenderPass,
-    framebuffer: vk::Framebuffer,
-    layout: vk::PipelineLayout,
 }
 
 impl Native {
@@ -73,16 +70,10 @@ impl Native {
             .push_next(&mut restart)
             .push_next(&mut state2)
             .push_next(&mut state3);
-        // SAFETY: the instance is live.
-        unsafe { instance.raw.get_physical_device_features2(instance.physical_device(), &mut has) };
+        instance.features(&mut has);
         let core = has.features;
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
-        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
-        // SAFETY: the instance is live.
-        unsafe {
-            let physical = instance.physical_device();
-            instance.raw.get_physical_device_properties2(physical, &mut properties);
-        }
+        instance.properties(&mut vk::PhysicalDeviceProperties2::default().push_next(&mut driver));
         let has_points = state2.extended_dynamic_state2_patch_control_points == vk::TRUE;
         // lavapipe counts PrimitiveId from 0 again behind a restart.
         let has_restart = restart.primitive_topology_patch_list_restart == vk::TRUE
@@ -120,44 +111,25 @@ impl Native {
             extensions.push(ext::extended_dynamic_state3::NAME.as_ptr());
             dynamic.push(vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT);
         }
-        let device = instance.into_device(&mut features, &extensions);
-        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
-        let subpasses = [vk::SubpassDescription::default()];
-        let pass = vk::RenderPassCreateInfo::default().subpasses(&subpasses);
-        // SAFETY: the device is live.
-        unsafe {
-            let pass = device.raw.create_render_pass(&pass, None).unwrap();
-            let info =
-                vk::FramebufferCreateInfo::default().render_pass(pass).width(1).height(1).layers(1);
-            let framebuffer = device.raw.create_framebuffer(&info, None).unwrap();
-            let layout = device.raw.create_pipeline_layout(&Default::default(), None).unwrap();
-            Ok(Self { device, xfb, dynamic, has_restart, pass, framebuffer, layout })
-        }
+        let device = NativeDevice::new(instance.into_device(&mut features, &extensions));
+        Ok(Self { device, dynamic, has_restart })
     }
 
-    pub fn close(self) {
-        // SAFETY: every submission was waited for.
-        unsafe {
-            self.device.raw.destroy_pipeline_layout(self.layout, None);
-            self.device.raw.destroy_framebuffer(self.framebuffer, None);
-            self.device.raw.destroy_render_pass(self.pass, None);
-        }
-    }
-
+    /// Captures draws, into a buffer of so many dwords.
+    ///
     /// # Safety
-    /// The sources are valid shaders.
-    unsafe fn pipeline(&self, capture: &Captured<'_>) -> vk::Pipeline {
+    /// The sources are valid shaders, and indices are within the buffer.
+    pub unsafe fn capture(&self, capture: &Captured<'_>, dwords: usize) -> Vec<u32> {
+        use vk::ShaderStageFlags as Stage;
         let [vertex, control, evaluation] = capture.sources;
         let mut stages = vec![
-            (vk::ShaderStageFlags::VERTEX, compile_stage("vert", vertex, &[])),
-            (vk::ShaderStageFlags::TESSELLATION_CONTROL, compile_stage("tesc", control, &[])),
-            (vk::ShaderStageFlags::TESSELLATION_EVALUATION, compile_stage("tese", evaluation, &[])),
+            (Stage::VERTEX, compile_stage("vert", vertex, &[])),
+            (Stage::TESSELLATION_CONTROL, compile_stage("tesc", control, &[])),
+            (Stage::TESSELLATION_EVALUATION, compile_stage("tese", evaluation, &[])),
         ];
         let geometry = capture.geometry.as_ref();
-        stages
-            .extend(geometry.map(|source| {
-                (vk::ShaderStageFlags::GEOMETRY, compile_stage("geom", source, &[]))
-            }));
+        stages.extend(geometry.map(|source| (Stage::GEOMETRY, compile_stage("geom", source, &[]))));
+        let shaders: Vec<_> = stages.iter().map(|(stage, words)| (*stage, &**words)).collect();
         let bindings = [vk::VertexInputBindingDescription::default().stride(24)];
         let attribute = |location, format, offset| vk::VertexInputAttributeDescription {
             location,
@@ -190,84 +162,45 @@ impl Native {
             origin.domain_origin = capture.domain_origin();
         }
         let tessellation = tessellation.push_next(&mut origin);
-        let shaders: Vec<_> = stages.iter().map(|(stage, words)| (*stage, &**words)).collect();
         let info = vk::GraphicsPipelineCreateInfo::default()
             .vertex_input_state(&vertex_input)
             .input_assembly_state(&assembly)
             .tessellation_state(&tessellation)
-            .dynamic_state(&dynamic)
-            .layout(self.layout)
-            .render_pass(self.pass);
-        // SAFETY: the caller's contract.
-        unsafe { discard::of_shaders(&self.device.raw, &shaders, info) }
-    }
+            .dynamic_state(&dynamic);
 
-    /// Captures draws, into a buffer of so many dwords.
-    ///
-    /// # Safety
-    /// The sources are valid shaders, and indices are within the buffer.
-    pub unsafe fn capture(&self, capture: &Captured<'_>, dwords: usize) -> Vec<u32> {
-        let device = &self.device.raw;
         let usage = vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::INDEX_BUFFER
             | vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT;
         let levels: &[u8] = bytemuck::cast_slice(capture.levels);
         let indices: &[u8] = bytemuck::cast_slice(capture.indices);
-        let inputs = [levels, indices].concat();
-        let first = inputs.len().next_multiple_of(16);
-        let size = first + 4 * dwords;
-        let (buffer, memory) = self.device.host_buffer(size as u64, usage);
-        // SAFETY: every handle is of the device, and lives until the submission is done.
-        unsafe {
-            let flags = vk::MemoryMapFlags::empty();
-            let mapped = device.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-            let mapped = std::slice::from_raw_parts_mut(mapped.cast::<u8>(), size);
-            mapped.fill(UNTOUCHED as u8);
-            mapped[..inputs.len()].copy_from_slice(&inputs);
-            let pipeline = self.pipeline(capture);
-            let writes = (
-                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-                vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT,
-            );
-            self.device.submit(writes, |cmd| {
-                let begin = vk::RenderPassBeginInfo::default()
-                    .render_pass(self.pass)
-                    .framebuffer(self.framebuffer)
-                    .render_area(area(1));
-                device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-                device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-                if capture.is_dynamic {
-                    self.set_state(cmd, capture);
-                }
-                if !levels.is_empty() {
-                    device.cmd_bind_vertex_buffers(cmd, 0, &[buffer], &[0]);
-                }
-                let index_type = vk::IndexType::UINT16;
-                device.cmd_bind_index_buffer(cmd, buffer, levels.len() as u64, index_type);
-                let xfb = self.xfb.fp();
-                let (offset, size) = (first as u64, 4 * dwords as u64);
-                (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &buffer, &offset, &size);
-                let none = std::ptr::null();
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
-                for draw in capture.draws {
-                    let Draw { count, instance_count, first, .. } = *draw;
-                    let (offset, instance) = (draw.vertex_offset, draw.first_instance);
-                    if draw.indexed {
-                        device.cmd_draw_indexed(cmd, count, instance_count, first, offset, instance)
-                    } else {
-                        device.cmd_draw(cmd, count, instance_count, first, instance)
+        let mut image = [levels, indices].concat();
+        let first = image.len().next_multiple_of(16);
+        let captured = Range { offset: first as u64, size: 4 * dwords as u64 };
+        image.resize(first + 4 * dwords, UNTOUCHED as u8);
+        let (raw, commands) = (&self.device.raw, &self.device.commands);
+        // SAFETY: the caller's contract.
+        let image = unsafe {
+            self.device.run(&shaders, info, (&image, usage), |cmd, buffer, pipeline| {
+                self.device.in_pass(cmd, pipeline, || {
+                    if capture.is_dynamic {
+                        self.set_state(cmd, capture);
                     }
-                }
-                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, std::ptr::null(), none);
-                device.cmd_end_render_pass(cmd);
-            });
-            let words = mapped[first..].as_chunks::<4>().0;
-            let found = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-            device.destroy_pipeline(pipeline, None);
-            device.destroy_buffer(buffer, None);
-            device.free_memory(memory, None);
-            found
-        }
+                    if !levels.is_empty() {
+                        raw.cmd_bind_vertex_buffers(cmd, 0, &[buffer], &[0]);
+                    }
+                    let index_type = vk::IndexType::UINT16;
+                    raw.cmd_bind_index_buffer(cmd, buffer, levels.len() as u64, index_type);
+                    commands.bind_captures(cmd, buffer, &[Some(captured)]);
+                    commands.begin(cmd, buffer, &Counters::default());
+                    for draw in capture.draws {
+                        commands.draw(cmd, buffer, &draw.command(0));
+                    }
+                    commands.end(cmd, buffer, &Counters::default());
+                });
+            })
+        };
+        let words = image[first..].as_chunks::<4>().0;
+        words.iter().map(|word| u32::from_le_bytes(*word)).collect()
     }
 
     /// Sets what of the state of tessellation is dynamic.
@@ -453,5 +386,4 @@ fn the_device_divides_alike() {
         vertices within {farthest}, areas within {areas}"
     );
     assert_eq!(differ, 0);
-    native.close();
 }

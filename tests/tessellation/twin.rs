@@ -6,6 +6,7 @@ use naga::valid::{Capabilities, ValidationFlags, Validator};
 use vkxfb_rewriter::tessellator::Tessellator;
 
 use crate::common::bare::{BareDevice, BareInstance};
+use crate::common::discard;
 use crate::levels::{Levels, count, sets, tessellators};
 
 /// A workgroup for each patch.
@@ -100,15 +101,10 @@ unsafe fn run(device: &BareDevice, words: &[u32], jobs: &[Job], size: usize) -> 
     let raw = &device.raw;
     let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
     let sizes = [size_of_val(jobs) as u64, 4 * size as u64];
-    let buffers = sizes.map(|size| device.host_buffer(size, usage));
+    let mut buffers = sizes.map(|size| device.host_buffer(size, usage));
     // SAFETY: every handle is of the device, and lives until the submission is done; the caller's contract.
     unsafe {
-        let map = |memory, size: usize| {
-            let flags = vk::MemoryMapFlags::empty();
-            let mapped = raw.map_memory(memory, 0, vk::WHOLE_SIZE, flags).unwrap();
-            std::slice::from_raw_parts_mut(mapped.cast::<u8>(), size)
-        };
-        map(buffers[0].1, sizes[0] as usize).copy_from_slice(bytemuck::cast_slice(jobs));
+        buffers[0].bytes_mut().copy_from_slice(bytemuck::cast_slice(jobs));
         let storage = vk::DescriptorType::STORAGE_BUFFER;
         let bindings = [0, 1].map(|binding| {
             vk::DescriptorSetLayoutBinding::default()
@@ -121,14 +117,8 @@ unsafe fn run(device: &BareDevice, words: &[u32], jobs: &[Job], size: usize) -> 
         let set_layouts = [raw.create_descriptor_set_layout(&info, None).unwrap()];
         let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
         let layout = raw.create_pipeline_layout(&info, None).unwrap();
-        let module = crate::common::attachment::shader_module(raw, words);
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::COMPUTE)
-            .module(module)
-            .name(c"main");
-        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-        let cache = vk::PipelineCache::null();
-        let pipeline = raw.create_compute_pipelines(cache, &[info], None).unwrap()[0];
+        let info = vk::ComputePipelineCreateInfo::default().layout(layout);
+        let pipeline = discard::compute(raw, words, info);
         let pool_sizes = [vk::DescriptorPoolSize { ty: storage, descriptor_count: 2 }];
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&pool_sizes);
         let pool = raw.create_descriptor_pool(&info, None).unwrap();
@@ -136,7 +126,8 @@ unsafe fn run(device: &BareDevice, words: &[u32], jobs: &[Job], size: usize) -> 
             .descriptor_pool(pool)
             .set_layouts(&set_layouts);
         let sets = raw.allocate_descriptor_sets(&info).unwrap();
-        for (binding, (buffer, _)) in (0..).zip(buffers) {
+        for (binding, buffer) in (0..).zip(&buffers) {
+            let buffer = buffer.raw;
             let range = [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }];
             let write = vk::WriteDescriptorSet::default()
                 .dst_set(sets[0])
@@ -152,16 +143,12 @@ unsafe fn run(device: &BareDevice, words: &[u32], jobs: &[Job], size: usize) -> 
             raw.cmd_bind_descriptor_sets(cmd, point, layout, 0, &sets, &[]);
             raw.cmd_dispatch(cmd, jobs.len() as u32, 1, 1);
         });
-        let found = bytemuck::cast_slice(map(buffers[1].1, sizes[1] as usize)).to_vec();
+        let found = bytemuck::cast_slice(buffers[1].bytes()).to_vec();
         raw.destroy_descriptor_pool(pool, None);
         raw.destroy_pipeline(pipeline, None);
-        raw.destroy_shader_module(module, None);
         raw.destroy_pipeline_layout(layout, None);
         raw.destroy_descriptor_set_layout(set_layouts[0], None);
-        for (buffer, memory) in buffers {
-            raw.destroy_buffer(buffer, None);
-            raw.free_memory(memory, None);
-        }
+        buffers.into_iter().for_each(|buffer| device.destroy_buffer(buffer));
         found
     }
 }

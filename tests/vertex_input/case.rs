@@ -11,6 +11,8 @@ use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
+use crate::common::device;
+use crate::common::test_device::{Owned, TestDevice};
 use crate::shader::{self, Input};
 
 /// The buffer that is bound to a binding.
@@ -141,20 +143,18 @@ impl Case {
     }
 
     /// Captures on a device, and returns the captured bytes.
-    pub fn capture(&self, gpu: &mut Gpu, backend: Backend) -> Vec<u8> {
+    pub fn capture(&self, gpu: &mut TestDevice, backend: Backend) -> Vec<u8> {
         let lowered = self.lower(backend, gpu.compute_target(backend).unwrap().resources);
         let desc = PipelineDesc::new(&lowered)
             .topology(PrimitiveTopology::TriangleList)
             .dynamic_topology(true)
             .vertex_input(&self.vertex_input)
             .render_pass(gpu.render_pass());
-        // SAFETY: the context is of a live device.
-        let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }
-            .unwrap_or_else(|error| panic!("{error}: {self:#?}"));
+        let pipeline = gpu.try_pipeline(&desc).unwrap_or_else(|error| panic!("{error}: {self:#?}"));
         let usage = gpu.context().capture_buffer_usage(backend);
-        let target = gpu.create_buffer(self.record_bytes(), usage, MemoryLocation::Device).unwrap();
+        let target = gpu.buffer(self.record_bytes(), usage);
         let usage = gpu.context().vertex_buffer_usage(backend);
-        let buffers: Vec<Option<Buffer>> = self
+        let buffers: Vec<Option<Owned<Buffer>>> = self
             .bound
             .iter()
             .map(|bound| {
@@ -170,22 +170,18 @@ impl Case {
                 // SAFETY: the device does not use it yet.
                 let mapped = unsafe { buffer.mapped_mut() };
                 mapped[bound.offset..size].copy_from_slice(bytes);
-                Some(buffer)
+                Some(gpu.own(buffer, Gpu::destroy_buffer))
             })
             .collect();
         let mut arena = ArenaDesc::for_draws(1, 1);
         arena.upload += pipeline.attribute_bytes();
-        let mut arena = gpu.create_arena(&arena).unwrap();
+        let mut arena = gpu.arena(&arena);
         self.record(gpu, &pipeline, &target, &buffers, &mut arena)
             .unwrap_or_else(|error| panic!("{backend}: {error}: {self:#?}"));
-        let found = gpu.read(&target, 0..target.size()).unwrap();
+        let found = gpu.contents(&target);
         if backend == Backend::Native && self.has_other_class() {
             drop_class_messages(gpu);
         }
-        gpu.destroy_arena(arena);
-        gpu.destroy_pipeline(pipeline);
-        gpu.destroy_buffer(target);
-        buffers.into_iter().flatten().for_each(|buffer| gpu.destroy_buffer(buffer));
         found
     }
 
@@ -194,7 +190,7 @@ impl Case {
         gpu: &mut Gpu,
         pipeline: &Pipeline,
         target: &Buffer,
-        buffers: &[Option<Buffer>],
+        buffers: &[Option<Owned<Buffer>>],
         arena: &mut Arena,
     ) -> Result<(), GpuError> {
         let backend = pipeline.backend();
@@ -205,7 +201,7 @@ impl Case {
             .zip(buffers)
             .map(|(bound, buffer)| VertexBuffer {
                 binding: bound.binding,
-                buffer: buffer.as_ref().map_or(vk::Buffer::null(), Buffer::raw),
+                buffer: buffer.as_ref().map_or(vk::Buffer::null(), |buffer| buffer.raw()),
                 offset: bound.offset as u64,
                 size: bound.bytes.as_ref().map_or(0, Vec::len) as u64,
                 stride: bound.stride,
@@ -213,39 +209,20 @@ impl Case {
             .collect();
         let kernels = gpu.kernels();
         let desc = CaptureDesc::new(pipeline).buffers(&targets).vertex_buffers(&vertex_buffers);
-        let render_pass = gpu.render_pass();
-        let info = vk::FramebufferCreateInfo::default()
-            .render_pass(render_pass)
-            .width(1)
-            .height(1)
-            .layers(1);
-        let device = gpu.context().device().clone();
-        // SAFETY: the device is live, and so is the render pass.
-        let framebuffer = unsafe { device.create_framebuffer(&info, None) }.unwrap();
-        let begin = vk::RenderPassBeginInfo::default()
-            .render_pass(render_pass)
-            .framebuffer(framebuffer)
-            .render_area(vk::Rect2D::default().extent(vk::Extent2D { width: 1, height: 1 }));
-        let submitted = gpu.submit(|ctx, cmd| {
+        let pass = (gpu.render_pass(), gpu.framebuffer());
+        gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
-                if backend == Backend::Native {
-                    device.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
-                }
+                device::begin_render_pass(ctx, cmd, backend, pass);
                 let mut capture = Capture::new(ctx, &kernels);
                 let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
                 recorder.draw(PrimitiveTopology::TriangleList, &self.draw)?;
                 recorder.end(&[])?;
-                if backend == Backend::Native {
-                    device.cmd_end_render_pass(cmd);
-                }
+                device::end_render_pass(ctx, cmd, backend);
                 ctx.capture_barrier(cmd, backend, ConsumerScope::TRANSFER);
             }
             Ok(())
-        });
-        // SAFETY: the submission was waited for.
-        unsafe { device.destroy_framebuffer(framebuffer, None) };
-        submitted
+        })
     }
 }
 

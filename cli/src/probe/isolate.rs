@@ -1,6 +1,7 @@
-//! Runs a probe in child processes, one at a time: first the trials, which test properties of the device, then the
-//! cases, which are captures. If a case loses the device or crashes its process, that is recorded, and another child
-//! process continues with the next case.
+//! Runs a probe in child processes, one at a time, which a driver may crash: first the trials, which test properties of
+//! the device, then the cases, which are captures. The draws of a batch are submitted together. After a loss of the
+//! device, or a crash, the cases run one by one. If a case loses the device or crashes its process, that is recorded,
+//! and another child process continues with the next case.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +15,7 @@ use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::plan::{Batch, Plan};
 use vkxfb_probe::report::{LostCase, ProbeReport};
 use vkxfb_probe::run::{
-    Event, Loss, Position, Progress, leave_out, numbered_cases, run_alone, run_trial,
+    Event, Position, Progress, leave_out, numbered_cases, run_alone, run_together, run_trial,
 };
 use vkxfb_probe::trial::{Trial, TrialReport, TrialResult};
 use vkxfb_rewriter::lower::Backend;
@@ -33,6 +34,9 @@ const MAX_LOSSES: usize = 32;
 /// work on the host.
 const HOST_TIME: Duration = Duration::from_secs(10);
 
+/// The exit statuses of a child process that no driver has ended: after an error, and after a panic.
+const OWN_ERRORS: [i32; 2] = [crate::status::COULD_NOT_RUN as i32, 101];
+
 /// The task of a child process.
 #[derive(Debug, Clone)]
 pub(super) struct Task {
@@ -44,9 +48,22 @@ pub(super) struct Task {
 
 #[derive(Debug, Clone, Copy)]
 enum TaskKind {
-    /// Run the cases from a position on.
+    /// Run the trials from this one on.
+    Trials(Trial),
+    /// Run all cases, and submit the draws of each batch together.
+    Together,
+    /// Run the cases from a position on, one by one.
     Cases(Position),
-    Trial(Trial),
+}
+
+/// What a task is that runs all cases, in the argument of a child process.
+const TOGETHER: &str = "together";
+
+impl Task {
+    /// Whether the task runs cases one by one, so that one that takes too long can be told.
+    pub(super) const fn is_one_by_one(&self) -> bool {
+        matches!(self.kind, TaskKind::Cases(_))
+    }
 }
 
 impl FromStr for Task {
@@ -63,7 +80,8 @@ impl FromStr for Task {
                     batch: batch.parse().ok()?,
                     case: case.parse().ok()?,
                 }),
-                None => TaskKind::Trial(what.parse().ok()?),
+                None if what == TOGETHER => TaskKind::Together,
+                None => TaskKind::Trials(what.parse().ok()?),
             };
             Some(Self { device: device.parse().ok()?, slow, kind })
         };
@@ -77,7 +95,8 @@ impl fmt::Display for Task {
             TaskKind::Cases(Position { batch, case }) => {
                 write!(f, "{}:{batch}:{case}/", self.device)
             }
-            TaskKind::Trial(trial) => write!(f, "{}:{trial}/", self.device),
+            TaskKind::Together => write!(f, "{}:{TOGETHER}/", self.device),
+            TaskKind::Trials(first) => write!(f, "{}:{first}/", self.device),
         }?;
         self.slow.iter().try_for_each(|backend| write!(f, "{backend}+"))
     }
@@ -92,10 +111,19 @@ pub(super) fn work(
     report: &mut ProbeReport,
     mut running: Option<Running>,
 ) -> Result<()> {
-    let mut out = std::io::stdout();
     let (batches, empty) = (plan.all_batches(), report.clone());
-    if let (Some(running), TaskKind::Trial(trial)) = (&mut running, task.kind) {
-        running.say(&running::trial_line(report, trial))?;
+    if let TaskKind::Trials(first) = task.kind {
+        for trial in Trial::ALL.into_iter().skip_while(|trial| *trial != first) {
+            if let Some(running) = &mut running {
+                running.say(&running::trial_line(report, trial))?;
+            }
+            let tried = run_trial(&mut gpu, plan, trial);
+            let is_lost = tried.result == TrialResult::Lost;
+            send(&Event::Trial(Box::new(tried)))?;
+            if is_lost {
+                return Ok(());
+            }
+        }
     }
     let mut tell = |event: Event| {
         if let (Some(running), Event::Begin(at)) = (&mut running, &event)
@@ -107,23 +135,29 @@ pub(super) fn work(
                 None => running::batch_line(&empty, at.batch + 1, batch),
             })?;
         }
-        serde_json::to_writer(&mut out, &event)?;
-        out.write_all(b"\n")?;
-        out.flush()
+        send(&event)
     };
     let works = match task.kind {
+        TaskKind::Trials(_) => true,
+        TaskKind::Together => run_together(&mut gpu, plan, report, &mut tell)?,
         TaskKind::Cases(from) => run_alone(&mut gpu, plan, from, report, &mut tell)?,
-        TaskKind::Trial(trial) => {
-            let tried = run_trial(&mut gpu, plan, trial);
-            let works = tried.result != TrialResult::Lost;
-            tell(Event::Trial(Box::new(tried)))?;
-            works
-        }
     };
     if works {
-        tell(Event::Done(crate::print::once_each(&gpu.close())))?;
+        send(&Event::Done(crate::print::once_each(&gpu.close())))?;
     }
     Ok(())
+}
+
+/// Writes an event to standard output, after what was logged before it, so that a crash loses nothing of the log.
+fn send(event: &Event) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let text = crate::log::take();
+    let logged = (!text.is_empty()).then_some(Event::Log(text));
+    for event in logged.iter().chain([event]) {
+        serde_json::to_writer(&mut out, event)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()
 }
 
 /// The ways in which a child process can end.
@@ -142,6 +176,8 @@ pub(super) struct Isolated<'a> {
     pub plan: &'a Plan,
     /// The time limit of a submission.
     pub timeout: Duration,
+    /// Whether cases run one by one from the start, with a time limit for each child process to answer.
+    pub one_by_one: bool,
 }
 
 impl Isolated<'_> {
@@ -149,25 +185,49 @@ impl Isolated<'_> {
         Task { device: self.gpu.device_index(), slow: self.plan.slow.clone(), kind }
     }
 
-    /// Runs the trials (tests of properties that devices do not report) that are not in the report yet.
-    pub(super) fn run_trials(&self, report: &mut ProbeReport) -> Result<()> {
-        for trial in Trial::ALL {
-            if report.trials.iter().any(|tried| tried.trial == trial) {
-                continue;
-            }
+    /// Runs the trials (tests of properties that devices do not report). Returns whether none lost the device.
+    pub(super) fn run_trials(&self, report: &mut ProbeReport) -> Result<bool> {
+        while let Some(trial) = Trial::ALL.get(report.trials.len()) {
             let made = report.trials.len();
-            let task = self.task(TaskKind::Trial(trial));
-            if let ChildEnd::Lost { how, .. } = self.run_child(&task, &[], report, &mut |_| {})?
-                && report.trials.len() == made
+            let task = self.task(TaskKind::Trials(*trial));
+            let ChildEnd::Lost { how, .. } = self.run_child(&task, &[], report, &mut |_| {})?
+            else {
+                break;
+            };
+            // The child has told of a lost device itself.
+            let new = report.trials.get(made..).unwrap_or_default();
+            if !new.last().is_some_and(|tried| tried.result == TrialResult::Lost)
+                && let Some(trial) = Trial::ALL.get(report.trials.len())
             {
-                report.trials.push(TrialReport::new(trial, TrialResult::Lost, how));
+                report.trials.push(TrialReport::new(*trial, TrialResult::Lost, how));
             }
         }
-        Ok(())
+        Ok(report.trials.iter().all(|tried| tried.result != TrialResult::Lost))
     }
 
-    /// Runs the cases of the plan from a position on, in child processes. After too many losses by a backend, its
-    /// remaining cases are left out.
+    /// Runs the cases of the plan, and after a loss those from there on one by one.
+    pub(super) fn run_together(
+        &self,
+        report: &mut ProbeReport,
+        mut observe: impl FnMut(Progress<'_>),
+    ) -> Result<()> {
+        let batches = self.plan.all_batches();
+        let task = self.task(TaskKind::Together);
+        match self.run_child(&task, &batches, report, &mut observe)? {
+            ChildEnd::Done => Ok(()),
+            ChildEnd::Lost { at: None, how } => {
+                bail!("of a child process, before its first case: {how}")
+            }
+            ChildEnd::Lost { at: Some(at), how } => {
+                let going_on = format_args!("{how}; going on in child processes, case by case");
+                crate::print::complain("lost:", going_on);
+                self.run_from_loss(at, &how, report, observe)
+            }
+        }
+    }
+
+    /// Runs the cases of the plan from a position on, one by one. After too many losses by a backend, its remaining
+    /// cases are left out.
     pub(super) fn run(
         &self,
         mut from: Position,
@@ -216,24 +276,25 @@ impl Isolated<'_> {
         Ok(())
     }
 
-    /// Continues the run in child processes after the device was lost in this process, beginning with the first case
-    /// that was not captured. If no case of that batch loses the device alone, reports the loss for that first case.
-    pub(super) fn run_from_loss(
+    /// Continues the run one by one after the draws of a batch were lost together, beginning with the first case that was
+    /// not captured. If no case of that batch is lost alone, reports the loss for that first case.
+    fn run_from_loss(
         &self,
-        loss: &Loss,
+        at: Position,
+        how: &str,
         report: &mut ProbeReport,
         observe: impl FnMut(Progress<'_>),
     ) -> Result<()> {
-        self.run(loss.at, report, observe)?;
+        self.run(at, report, observe)?;
         let batches = self.plan.all_batches();
-        let Some(batch) = batches.get(loss.at.batch) else { return Ok(()) };
+        let Some(batch) = batches.get(at.batch) else { return Ok(()) };
         let (backend, cases) = (batch.group.backend, numbered_cases(batch));
         let is_named = |lost: &LostCase| lost.backend == backend && cases.contains(&lost.case);
         if !report.losses.iter().any(is_named)
-            && let Some(case) = cases.get(loss.at.case.saturating_sub(1))
+            && let Some(case) = cases.get(at.case.saturating_sub(1))
         {
             let others = batch.draws.len().saturating_sub(1);
-            let how = format!("{}, together with {others} others; alone none did it", loss.how);
+            let how = format!("{how}, together with {others} others; alone none did it");
             report.record_loss(backend, case, how);
         }
         Ok(())
@@ -249,16 +310,27 @@ impl Isolated<'_> {
     ) -> Result<ChildEnd> {
         let mut child = ChildProcess::start(task)?;
         let mut at = None;
+        let limit = self.timeout + HOST_TIME;
+        let is_limited = self.one_by_one || task.is_one_by_one();
         loop {
-            let line = match child.lines.recv_timeout(self.timeout + HOST_TIME) {
+            let line = if is_limited {
+                child.lines.recv_timeout(limit)
+            } else {
+                child.lines.recv().map_err(RecvTimeoutError::from)
+            };
+            let line = match line {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => {
-                    let seconds = (self.timeout + HOST_TIME).as_secs();
+                    let seconds = limit.as_secs();
                     let how = format!("its process did not answer for {seconds} s, and was ended");
                     return Ok(ChildEnd::Lost { at, how });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = child.process.wait().context("cannot wait for a child process")?;
+                    // It has said so itself.
+                    if status.code().is_some_and(|code| OWN_ERRORS.contains(&code)) {
+                        bail!("a child process failed ({status})");
+                    }
                     return Ok(ChildEnd::Lost { at, how: format!("its process ended ({status})") });
                 }
             };
@@ -279,12 +351,22 @@ impl Isolated<'_> {
                     }
                 }
                 Event::Trial(tried) => report.trials.push(*tried),
+                Event::Log(text) => crate::log::keep(&text),
                 Event::Lost(how) => return Ok(ChildEnd::Lost { at, how }),
                 Event::Done(messages) => {
-                    report.validation.extend(messages);
+                    add_messages(report, messages);
                     return Ok(ChildEnd::Done);
                 }
             }
+        }
+    }
+}
+
+/// Adds messages of the validation layer to the report. Each process that opens the device may have the same ones.
+pub(super) fn add_messages(report: &mut ProbeReport, messages: Vec<String>) {
+    for message in messages {
+        if !report.validation.contains(&message) {
+            report.validation.push(message);
         }
     }
 }
@@ -309,6 +391,16 @@ fn record(
         report.record_error(backend, case, how);
     }
     None
+}
+
+/// Makes Windows show no dialog after a crash of a child process: the probe would wait until somebody closes the dialog.
+#[cfg(windows)]
+pub(super) fn show_no_dialogs() {
+    use windows_sys::Win32::System::Diagnostics::Debug::{
+        SEM_FAILCRITICALERRORS, SEM_NOGPFAULTERRORBOX, SetErrorMode,
+    };
+    // SAFETY: the function has no precondition. Child processes inherit the mode.
+    unsafe { SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOGPFAULTERRORBOX) };
 }
 
 /// A running child process. It is killed when this value is dropped.

@@ -27,34 +27,27 @@ pub(super) struct Running {
 impl Running {
     /// Opens the file that names what runs, beside `file`, which is the file of a report or page. `None` if there is no
     /// report or page, or if it is written to a device or a pipe. If an earlier probe did not end, its file still
-    /// exists. Then the main process prints the line in that file and replaces it, unless it is `restarted` after a
-    /// crash, of which it has told already. Child processes and restarted ones continue the file of the first process.
+    /// exists. Then the main process prints the line in that file and replaces it. Child processes continue the file of
+    /// the main process.
     ///
     /// # Errors
     /// The errors of the file system. [`AlreadyExists`](ErrorKind::AlreadyExists) if there is a file of that name, or a
     /// link, a pipe or the like, that no probe has left: nothing is read from it but the head of a file, and it stays.
-    pub(super) fn beside(
-        file: Option<&Path>,
-        is_own: bool,
-        restarted: bool,
-    ) -> Result<Option<Self>> {
+    pub(super) fn beside(file: Option<&Path>, is_own: bool) -> Result<Option<Self>> {
         let is_stream = |file: &Path| file.metadata().is_ok_and(|found| !found.is_file());
         let Some(file) = file.filter(|file| !is_stream(file)) else { return Ok(None) };
         let mut name = OsString::from(file);
         name.push(".running");
         let path = PathBuf::from(name);
         let left = left_in(&path)?;
-        if is_own
-            && !restarted
-            && let Some(left) = &left
-        {
+        if is_own && let Some(left) = &left {
             let (shown, left) = (path.display(), vkxfb_probe::terminal::in_line(left));
             crate::print::remark(format_args!(
                 "{shown} is of a probe that did not end. It was at: {left}"
             ));
             std::fs::remove_file(&path)?;
         }
-        let is_new = left.is_none() || is_own && !restarted;
+        let is_new = left.is_none() || is_own;
         // A new file is created through no link.
         let file = OpenOptions::new().write(true).create_new(is_new).open(&path)?;
         // The name of the file has to be on the disk, too, so the directory is synchronized.

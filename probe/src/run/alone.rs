@@ -1,6 +1,6 @@
-//! Runs each case in a submission of its own, and announces each case before it starts. If the
+//! Runs a plan for another process, to which each batch or case is announced before it starts. If the
 //! device is lost or the process crashes, the process that receives the announcements knows which
-//! case is to blame.
+//! batch or case is to blame. Each case runs in a submission of its own, or those of a batch together.
 
 use std::io::{Error, Result};
 
@@ -13,7 +13,9 @@ use crate::run::case::Prepared;
 use crate::run::error::{BatchError, error_chain};
 use crate::run::pipelines::BoundShader;
 use crate::run::record_table::RecordTable;
-use crate::run::{Shared, capture, forms, note_made_up, prepare, refused, unsupported};
+use crate::run::{
+    Loss, Shared, capture, forms, note_made_up, prepare, refused, run_until_loss, unsupported,
+};
 use crate::trial::TrialReport;
 
 /// A position in a plan whose cases run one by one.
@@ -36,6 +38,8 @@ pub enum Event {
     Findings(Box<Findings>),
     /// The result of a trial (a test of a property that devices do not report).
     Trial(Box<TrialReport>),
+    /// What was logged since the last event of this kind.
+    Log(String),
     /// The device was lost, or a submission did not finish. This ends the run.
     Lost(String),
     /// The run is complete. The messages are those of the validation layer.
@@ -98,6 +102,30 @@ impl From<Error> for Stop {
     fn from(error: Error) -> Self {
         Self::Listener(error)
     }
+}
+
+/// Runs a plan as [`run`](crate::run::run) does, and sends events to `tell`. The caller sends [`Event::Done`], after
+/// closing the device. Returns `false` if the device was lost or a submission did not finish, otherwise `true`. The
+/// results are moved from `report` into the events.
+///
+/// # Errors
+/// Those of `tell`.
+pub fn run_together(
+    gpu: &mut Gpu,
+    plan: &Plan,
+    report: &mut ProbeReport,
+    tell: SendEvent<'_>,
+) -> Result<bool> {
+    let loss = run_until_loss(gpu, plan, report, |progress, report| {
+        tell(Event::Findings(Box::new(report.take_findings())))?;
+        tell(Event::Begin(Position { batch: progress.done, case: 0 }))
+    })?;
+    tell(Event::Findings(Box::new(report.take_findings())))?;
+    if let Some(Loss { at, how, .. }) = &loss {
+        tell(Event::Begin(*at))?;
+        tell(Event::Lost(how.clone()))?;
+    }
+    Ok(loss.is_none())
 }
 
 /// Runs a plan from a position on, each case in its own submission, and sends events to `tell`. The caller sends

@@ -3,7 +3,6 @@
 use vkxfb::runtime::Draw;
 use vkxfb_rewriter::capture::{MAX_STREAMS, MAX_XFB_BUFFERS};
 use vkxfb_rewriter::counts::BoundBuffer;
-use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use crate::diagnose::{
@@ -137,6 +136,11 @@ impl Prepared {
         let draw = (self.draw.vertex_count, self.draw.instance_count);
         let case = group.case(draw, specialized);
         let layout = &group.subject.layout;
+        // Geometry shaders emit no fans, whatever they take.
+        let emitted = match group.subject.geometry {
+            None => group.topology,
+            Some(_) => PrimitiveTopology::TriangleStrip,
+        };
         let all_buffers = captured(&result.buffers, Some(&result.counters));
         let streams = layout.captured_streams();
         let mut verdicts = Vec::new();
@@ -147,7 +151,7 @@ impl Prepared {
             let Expected { sequence, instance_count, records } = table.of(group, draw, stream);
             let expectation = Expectation {
                 sequence,
-                preserves_provoking_vertex: preserves_provoking_vertex(gpu, group),
+                preserves_provoking_vertex: gpu.preserves_order(group.backend, emitted),
                 instance_count,
                 layout,
                 records: records.each_ref().map(|r| &**r),
@@ -184,18 +188,4 @@ fn captured<'a>(
             counter: counters.and_then(|counters| counters.get(buffer as usize).copied().flatten()),
         })
         .collect()
-}
-
-/// Whether the backend guarantees the order of the vertices of a primitive.
-fn preserves_provoking_vertex(gpu: &Gpu, group: &CaseGroup<'_>) -> bool {
-    let fans = gpu
-        .capabilities()
-        .provoking_vertex
-        .as_ref()
-        .is_some_and(|support| support.triangle_fan_preserved);
-    // Geometry shaders do not emit fans.
-    let is_fan =
-        group.topology == PrimitiveTopology::TriangleFan && group.subject.geometry.is_none();
-    group.backend != Backend::Native
-        || (gpu.context().enabled().preserve_provoking_vertex && (fans || !is_fan))
 }

@@ -1,34 +1,10 @@
-//! Runs the trials (tests of properties that devices do not report), which come before the cases (the captures).
+//! Runs trials (tests of properties that devices do not report), which come before the cases (the captures).
 
 use crate::gpu::{Gpu, GpuError};
 use crate::plan::Plan;
-use crate::report::ProbeReport;
 use crate::run::error::{BatchError, error_chain};
 use crate::run::{counters, speed};
 use crate::trial::{Trial, TrialReport, TrialResult};
-
-/// Runs the trials (tests of properties that devices do not report) that are not in the report yet, and calls `observe`
-/// before each. Returns `false` if a trial lost the device; then the remaining trials do not run.
-pub fn run_trials(
-    gpu: &mut Gpu,
-    plan: &Plan,
-    report: &mut ProbeReport,
-    mut observe: impl FnMut(Trial),
-) -> bool {
-    for trial in Trial::ALL {
-        if report.trials.iter().any(|tried| tried.trial == trial) {
-            continue;
-        }
-        observe(trial);
-        let tried = run_trial(gpu, plan, trial);
-        let is_lost = tried.result == TrialResult::Lost;
-        report.trials.push(tried);
-        if is_lost {
-            return false;
-        }
-    }
-    true
-}
 
 /// Runs a trial (a test of a property that devices do not report). If the result is [`TrialResult::Lost`], the device
 /// cannot be used any more.

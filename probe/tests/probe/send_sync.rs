@@ -31,7 +31,7 @@ send_and_sync! {
         BackendSupport, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
         Results, Row, Trace,
     }
-    vkxfb_probe::run { Event, Loss, Position, Progress<'static> }
+    vkxfb_probe::run { Event, Position, Progress<'static> }
     vkxfb_probe::self_test { Check }
     vkxfb_probe::sentinel { Fill }
     vkxfb_probe::shaders { Emitted, ProbeBuffer, ProbeField, ProbeGeometry, ProbeShader, Strips }

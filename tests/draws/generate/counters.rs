@@ -3,7 +3,8 @@
 use vkxfb::topology::PrimitiveTopology;
 
 use super::{Generator, Space};
-use crate::program::{Counters, Draw, Instances, Pass, Program, Span, Step};
+use crate::common::commands::{Counters, Draw, Instances, Span};
+use crate::program::{Pass, Program, Step};
 use crate::shaders::Shader;
 
 /// Which of the bound buffers have a counter.

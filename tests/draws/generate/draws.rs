@@ -1,8 +1,9 @@
 //! Random draws and their indices and arguments.
 
 use super::Generator;
+use crate::common::commands::{Draw, Instances, Range, Span};
 use crate::model::{Fact, Model};
-use crate::program::{Draw, IndexBuffer, Instances, Pass, Range, Span, StateChange, Step};
+use crate::program::{IndexBuffer, Pass, StateChange, Step};
 use crate::shaders::{Shader, VERTEX_STRIDE};
 
 /// The largest number of primitives of a draw, so that programs stay small.

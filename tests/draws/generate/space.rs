@@ -6,10 +6,11 @@ use vkxfb::runtime::Capabilities;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Gpu;
 
+use crate::common::commands::QueryKind;
 use crate::known;
 use crate::model::Fact;
 use crate::native;
-use crate::program::{PassKind, QueryKind};
+use crate::program::PassKind;
 
 /// The features that programs may use.
 #[derive(Debug, Clone)]

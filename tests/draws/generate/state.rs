@@ -3,7 +3,8 @@
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::Generator;
-use crate::program::{BoundSet, Condition, Range, State, StateChange};
+use crate::common::commands::Range;
+use crate::program::{BoundSet, Condition, State, StateChange};
 use crate::sets::{HANDLES, OBJECTS, SETS};
 use crate::shaders::{CONSTANTS, INSTANCE_STRIDE, Shader, VERTEX_STRIDE};
 

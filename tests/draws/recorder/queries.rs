@@ -4,8 +4,9 @@ use ash::vk;
 use vkxfb::runtime::{ArenaDesc, MemoryLocation, QueryPool, ResultTarget};
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
+use crate::common::commands::QueryKind;
 use crate::images;
-use crate::program::{Program, QueryKind, QueryPlaces, place_queries};
+use crate::program::{Program, QueryPlaces, place_queries};
 
 /// The query pools of a batch, and the positions of the queries of each program in them.
 pub struct Queries {

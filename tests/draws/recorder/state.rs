@@ -7,7 +7,8 @@ use vkxfb::runtime::{
 };
 
 use super::Machine;
-use crate::program::{BoundSet, Condition, Range, State, StateChange};
+use crate::common::commands::Range;
+use crate::program::{BoundSet, Condition, State, StateChange};
 use crate::sets::SETS;
 use crate::shaders::CONSTANTS;
 

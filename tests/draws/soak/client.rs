@@ -101,7 +101,7 @@ impl<'d> Client<'d> {
         let size = program.memory.len() as u64;
         let memory = gpu.create_buffer(size, usage, MemoryLocation::Upload)?;
         let hidden = gpu.create_buffer(16, counters, MemoryLocation::Device)?;
-        let queries = Queries::new(&self.device.ctx, programs)?;
+        let queries = Queries::new(&self.device.ctx, programs);
         let sets = Sets::new(&self.device.ctx, self.native.set_layouts(), 1)?;
         Ok(Resources { memory, hidden, queries, sets })
     }
@@ -144,7 +144,7 @@ impl<'d> Client<'d> {
         program: &Program,
         resources: &mut Resources,
     ) -> Result<Outcome, GpuError> {
-        let (ctx, device) = (&self.device.ctx, self.device.ctx.device());
+        let device = self.device.ctx.device();
         // SAFETY: nothing that uses it is in flight.
         let memory = unsafe { resources.memory.mapped_mut() };
         memory[..program.memory.len()].copy_from_slice(&program.memory);
@@ -168,7 +168,7 @@ impl<'d> Client<'d> {
                 .map_err(failed("vkWaitForFences"))?;
             device.reset_fences(&[self.fence]).map_err(failed("vkResetFences"))?;
             let memory = resources.memory.mapped()[..program.memory.len()].to_vec();
-            let queries = resources.queries.results(ctx, &resources.queries.places[0])?;
+            let queries = resources.queries.results(&resources.queries.places[0])?;
             Ok(Outcome { memory, queries })
         }
     }
@@ -244,7 +244,7 @@ impl<'d> Client<'d> {
         // SAFETY: nothing is in flight.
         unsafe {
             sets.destroy(&self.device.ctx);
-            queries.destroy(&self.device.ctx);
+            queries.destroy();
         }
         let mut gpu = self.device.gpu();
         gpu.destroy_buffer(memory);

@@ -4,6 +4,7 @@
 use ash::vk;
 
 use super::{Device, graphics_pipeline, heaps, mapping, mappings_of};
+use crate::common::commands::query_pool;
 use crate::common::{self, attachment, layer};
 
 const SHADER: &str = "#version 450
@@ -144,10 +145,7 @@ fn run() {
         let words = common::compile(SHADER, &[]);
         let shaders = [(vk::ShaderStageFlags::VERTEX, &words[..], &mappings_of(&all))];
         let pipeline = graphics_pipeline(raw, &shaders, vk::PrimitiveTopology::POINT_LIST);
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT)
-            .query_count(1);
-        let queries = raw.create_query_pool(&info, None).unwrap();
+        let queries = query_pool(raw, vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, 1);
 
         let writes = (
             vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT | vk::PipelineStageFlags::TRANSFER,

@@ -4,7 +4,8 @@ use vkxfb::runtime::IndexType;
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 
 use super::{Draws, Space, Streams, commands, program};
-use crate::case::{Bound, Call, Case, Draw, Kind, Query, Section, Span};
+use crate::case::{Call, Case, Draw, Query, Section, Span};
+use crate::common::commands::{QueryKind, Range};
 use crate::common::rng::Rng;
 use crate::model::{self, Emissions};
 
@@ -58,7 +59,7 @@ pub fn case(seed: u64, space: &Space) -> Case {
         restart,
         image: Vec::new(),
         vertices: Vec::new(),
-        indices: Bound { offset: 0, size: 0 },
+        indices: Range { offset: 0, size: 0 },
         index_type,
         counters: 0,
         captures: [None; 4],
@@ -116,8 +117,8 @@ impl Image<'_> {
         }
     }
 
-    pub(super) fn add(&mut self, bytes: &[u8]) -> Bound {
-        let bound = Bound { offset: self.bytes.len() as u64, size: bytes.len() as u64 };
+    pub(super) fn add(&mut self, bytes: &[u8]) -> Range {
+        let bound = Range { offset: self.bytes.len() as u64, size: bytes.len() as u64 };
         self.bytes.extend(bytes);
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         self.gap();
@@ -223,7 +224,7 @@ fn queries(rng: &mut Rng, case: &mut Case, has_streams: bool) {
         1 => rng.below(4),
         _ => rng.below(streams),
     };
-    for kind in [Kind::Stream, Kind::Generated] {
+    for kind in [QueryKind::Stream, QueryKind::Generated] {
         if rng.percent(40) {
             let stream = stream(rng);
             case.queries.push(Query { kind, stream, span: Span::Whole });
