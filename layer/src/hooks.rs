@@ -4,7 +4,7 @@
 //! The table in this file has the commands of instances and physical devices. The hooks for
 //! commands of devices are in the files of this folder, each of which has its own table:
 //!
-//! * `unobserved`: commands that the captures need not see,
+//! * `commands`: commands that the captures need not see, and the functions for those and for `observed`,
 //! * `observed`: commands that the captures must see,
 //! * `dependencies`: commands with stages and accesses, which are translated,
 //! * `generated`: commands that execute or prepare device-generated commands,
@@ -15,6 +15,7 @@
 //!
 //! `entry` has the code that these files share.
 
+mod commands;
 mod dependencies;
 mod entry;
 mod external;
@@ -23,7 +24,6 @@ mod objects;
 mod observed;
 mod queries;
 mod recording;
-mod unobserved;
 
 use std::ffi::{CStr, c_char};
 
@@ -253,7 +253,7 @@ unsafe fn command_of(
     if data.state.is_none() {
         return Some(next);
     }
-    match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
+    match emulated().or_else(|| recording::hook(command)).or_else(|| commands::hook(command)) {
         None if !is_known(command) => {
             // The layer cannot store a command that it does not know. While the layer stores the commands of a render
             // pass until the pass ends, such a command would go to the driver before them.

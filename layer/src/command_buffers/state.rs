@@ -14,7 +14,7 @@ use crate::emulation::queries::EndedQueries;
 use crate::guard::guard;
 use crate::translate::Subpass;
 use crate::translate::passes::RenderPasses;
-use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
+use crate::withheld::{Command, Functions, OutOfMemory, Templates, Way, WithheldCommands};
 
 pub(crate) struct CommandBufferState {
     /// The destination of commands that the captures need not see. Draws are such commands, too, unless [captures must
@@ -198,20 +198,58 @@ impl CommandBufferState {
     }
 }
 
-/// These methods record commands. A method that takes a closure `command` calls it with the destination. The closure
-/// then adds the command to those that are stored until the pass ends, or calls a function of the driver.
+/// These methods record commands.
 impl CommandBufferState {
-    /// Begins a pass. In two cases the commands of the pass are stored until it ends: captures may have to be recorded
-    /// before the pass, or the layer stores the commands of all passes and leaves captures to the driver (the setting
-    /// `withhold_passes`). If recording has failed, the commands are dropped.
+    /// Records a command in its [way](Way). The driver gets it or, while the commands of the pass are stored, it is
+    /// stored. If recording has failed, commands of passes are dropped.
     ///
     /// # Safety
-    /// The command buffer of `handle` is being recorded, and this is its state. `command` may be recorded into it now.
-    pub(crate) unsafe fn begin_pass(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
+    /// The command buffer of `handle` is being recorded, and this is its state. The command may be recorded into it now.
+    #[inline]
+    pub(crate) unsafe fn record<C: Command>(&mut self, handle: vk::CommandBuffer, command: &C) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match C::WAY {
+                Way::BeginPass => self.begin_pass(handle, command),
+                Way::EndPass => self.end_pass(handle, command),
+                Way::SetState => self.give(handle, command),
+                Way::Synchronize | Way::Record => {
+                    if C::WAY == Way::Record {
+                        self.play_deferred(handle);
+                    }
+                    self.only_sets_state = false;
+                    self.give(handle, command);
+                }
+            }
+        }
+    }
+
+    /// Gives a command to the driver or, while the commands of the pass are stored, stores it.
+    ///
+    /// # Safety
+    /// The contract of [`record`](Self::record).
+    #[inline]
+    unsafe fn give(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
+        // SAFETY: the caller's contract; the driver has not seen a pass that is withheld.
+        unsafe {
+            if !self.is_withheld {
+                return command.call(&self.functions, handle);
+            }
+            self.withhold(command);
+            // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
+            if self.withheld.is_long() && self.destination == Destination::Withheld {
+                self.settle(handle);
+            }
+        }
+    }
+
+    /// Begins a pass. In two cases the commands of the pass are stored until it ends: captures may have to be recorded
+    /// before the pass, or the layer stores the commands of all passes and leaves captures to the driver (the setting
+    /// `withhold_passes`).
+    ///
+    /// # Safety
+    /// The contract of [`record`](Self::record).
+    unsafe fn begin_pass(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
         self.is_inside = true;
         // After a failure no pass goes to the driver, because it might resume a pass that the driver did not get. All
         // passes count as withheld then, and `withhold` drops their commands.
@@ -219,67 +257,8 @@ impl CommandBufferState {
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
         // SAFETY: the caller's contract.
-        unsafe { self.set_state(handle, command) };
+        unsafe { self.give(handle, command) };
         self.only_sets_state = true;
-    }
-
-    /// Gives a command to the driver or, while the commands of the pass are stored, stores it. Captures that were
-    /// deferred are recorded before it.
-    ///
-    /// # Safety
-    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
-    #[inline]
-    pub(crate) unsafe fn record(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            self.play_deferred(handle);
-            self.synchronize(handle, command);
-        }
-    }
-
-    /// Gives a barrier to the driver or stores it, as [`record`](Self::record) does, but captures stay deferred: the caller
-    /// has [recorded](Self::play_deferred) them if the barrier is for other commands, too.
-    ///
-    /// # Safety
-    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
-    #[inline]
-    pub(crate) unsafe fn synchronize(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
-        self.only_sets_state = false;
-        // SAFETY: the caller's contract.
-        unsafe { self.set_state(handle, command) };
-    }
-
-    /// Gives a command to the driver or stores it, as [`record`](Self::record) does. The command only sets state for
-    /// later commands, so captures can stay deferred.
-    ///
-    /// # Safety
-    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
-    #[inline]
-    pub(crate) unsafe fn set_state(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
-        if self.is_withheld {
-            self.withhold(command);
-            // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
-            if self.withheld.is_long() && self.destination == Destination::Withheld {
-                // SAFETY: the caller's contract; the driver has not seen the pass, because it is withheld.
-                unsafe { self.settle(handle) };
-            }
-        } else {
-            // The driver gets the command directly. Only storing a command can run out of memory, so there is no error
-            // here.
-            _ = command(Commands::Functions(&self.functions));
-        }
     }
 
     /// Ends a pass, and records its captures before or after it. If its commands were stored, the driver gets them now.
@@ -288,25 +267,23 @@ impl CommandBufferState {
     /// The pass ends even if the captures panic, so they have guards of their own.
     ///
     /// # Safety
-    /// The contract of [`replay`](Self::replay).
-    pub(crate) unsafe fn end_pass(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
+    /// The contracts of [`record`](Self::record) and [`replay`](Self::replay).
+    unsafe fn end_pass(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
         let (failure, only_sets_state) = (vk::Result::ERROR_UNKNOWN, self.only_sets_state);
         // SAFETY: the caller's contract.
         let end = |captures: &mut Captures| unsafe { captures.end_pass(handle, only_sets_state) };
         let is_dropped = self.guarded(failure, |state| state.capture(end)).flatten();
         self.is_inside = false;
-        if self.is_withheld {
-            self.withhold(command);
-            if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
-                // SAFETY: the caller's contract.
-                unsafe { self.replay(handle, is_dropped == Some(true)) };
+        // SAFETY: the caller's contract.
+        unsafe {
+            if self.is_withheld {
+                self.withhold(command);
+                if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
+                    self.replay(handle, is_dropped == Some(true));
+                }
+            } else {
+                command.call(&self.functions, handle);
             }
-        } else {
-            _ = command(Commands::Functions(&self.functions));
         }
         // SAFETY: the caller's contract. The pass has ended.
         let leave = |captures: &mut Captures| unsafe { captures.leave_pass(handle) };
@@ -372,13 +349,17 @@ impl CommandBufferState {
         }
     }
 
-    /// Calls `commands`, which records event waits that must come before the pass. If the commands of the pass are
-    /// stored until it ends, the driver gets the waits directly. In a secondary command buffer that is executed inside
-    /// a pass, the waits are stored instead. In all other cases, and if recording has failed, does nothing.
-    pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
+    /// Records an event wait that must come before the pass. If the commands of the pass are stored until it ends, the
+    /// driver gets the wait directly. In a secondary command buffer that is executed inside a pass, the wait is stored
+    /// instead. In all other cases, and if recording has failed, does nothing.
+    ///
+    /// # Safety
+    /// The contract of [`record`](Self::record).
+    pub(crate) unsafe fn before_pass(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
         if self.failed.is_none() && (self.continues || self.is_withheld) {
             self.is_withheld = !self.is_withheld;
-            commands(self);
+            // SAFETY: the caller's contract.
+            unsafe { self.record(handle, command) };
             self.is_withheld = !self.is_withheld;
         }
     }
@@ -448,8 +429,12 @@ impl CommandBufferState {
 
     /// Stores a command until the pass ends. After recording has failed, the command is dropped. If memory runs out,
     /// recording fails.
-    fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
-        if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
+    ///
+    /// # Safety
+    /// The arguments are valid.
+    unsafe fn withhold(&mut self, command: &impl Command) {
+        // SAFETY: the caller's contract.
+        if self.failed.is_none() && unsafe { self.withheld.push(command) }.is_err() {
             self.failed = Some(OutOfMemory::RESULT);
         }
     }

@@ -127,6 +127,12 @@ pub(crate) enum Forward {
     EndQuery(vk::QueryPool, u32),
 }
 
+impl From<()> for Forward {
+    fn from((): ()) -> Self {
+        Self::Yes
+    }
+}
+
 /// What a secondary command buffer leaves to the command buffers that execute it.
 #[derive(Default)]
 pub(crate) struct Executed {

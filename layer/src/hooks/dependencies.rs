@@ -3,8 +3,8 @@
 
 use vkxfb::runtime::host_memory::TryPush;
 
+use super::commands::{self, Unobserved};
 use super::entry::{hooks, with_device};
-use super::unobserved;
 use crate::chain::slice;
 use crate::command_buffers::{CommandBufferState, ended_queries, with, with_arguments};
 use crate::emulation::queries::EndedQueries;
@@ -12,6 +12,8 @@ use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
 use crate::translate::masks::{Side, outside_stages, outside_stages32, single, single32};
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, submits};
+use crate::withheld::Command;
+use crate::withheld::arguments::{PipelineBarrier, PipelineBarrier2, WaitEvents, WaitEvents2};
 
 hooks! {
     b"vkCmdPipelineBarrier" => pipeline_barrier as PFN_vkCmdPipelineBarrier,
@@ -52,9 +54,15 @@ fn event_scope() -> RenderPassScope {
 /// Records a wait for events. If the commands of the pass are stored until it ends, the wait is recorded twice: before
 /// the pass, because the captures are recorded there, and in the pass. The second wait does no harm, because an event
 /// stays set, and barriers in a pass do not change image layouts.
-fn wait(state: &mut CommandBufferState, command: impl Fn(&mut CommandBufferState)) {
-    state.before_pass(&command);
-    command(state);
+///
+/// # Safety
+/// The contract of [`CommandBufferState::record`].
+unsafe fn wait(state: &mut CommandBufferState, cmd: vk::CommandBuffer, command: &impl Command) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        state.before_pass(cmd, command);
+        state.record(cmd, command);
+    }
 }
 
 /// Records the captures that were deferred before a barrier, unless it is for captures: they stay deferred then.
@@ -100,18 +108,18 @@ unsafe extern "system" fn pipeline_barrier(
             let Some(translated) = given.translated(pass_scope(state), arena) else {
                 return;
             };
-            state.pipeline_barrier(
-                command_buffer,
-                translated.src_stages,
-                translated.dst_stages,
-                flags,
-                memory_count,
-                translated.memory.as_ptr(),
-                buffer_count,
-                translated.buffers.as_ptr(),
-                image_count,
-                translated.images.as_ptr(),
-            );
+            let command = PipelineBarrier {
+                src_stage_mask: translated.src_stages,
+                dst_stage_mask: translated.dst_stages,
+                dependency_flags: flags,
+                memory_barrier_count: memory_count,
+                p_memory_barriers: translated.memory.as_ptr(),
+                buffer_memory_barrier_count: buffer_count,
+                p_buffer_memory_barriers: translated.buffers.as_ptr(),
+                image_memory_barrier_count: image_count,
+                p_image_memory_barriers: translated.images.as_ptr(),
+            };
+            state.record(command_buffer, &command);
         });
     }
 }
@@ -126,7 +134,10 @@ unsafe extern "system" fn pipeline_barrier2(
             let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
             pass_or_play(state, command_buffer, barriers::is_for_captures(info));
             if let Some(info) = barriers::dependency_info(info, pass_scope(state), arena) {
-                state.pipeline_barrier2(command_buffer, &raw const info);
+                state.record(
+                    command_buffer,
+                    &PipelineBarrier2 { p_dependency_info: &raw const info },
+                );
             }
         });
     }
@@ -156,21 +167,19 @@ unsafe extern "system" fn wait_events(
                 images: slice(images.cast(), image_count),
             };
             let Some(translated) = given.translated(event_scope(), arena) else { return };
-            wait(state, |state| {
-                state.wait_events(
-                    command_buffer,
-                    event_count,
-                    events,
-                    translated.src_stages,
-                    translated.dst_stages,
-                    memory_count,
-                    translated.memory.as_ptr(),
-                    buffer_count,
-                    translated.buffers.as_ptr(),
-                    image_count,
-                    translated.images.as_ptr(),
-                );
-            });
+            let command = WaitEvents {
+                event_count,
+                p_events: events,
+                src_stage_mask: translated.src_stages,
+                dst_stage_mask: translated.dst_stages,
+                memory_barrier_count: memory_count,
+                p_memory_barriers: translated.memory.as_ptr(),
+                buffer_memory_barrier_count: buffer_count,
+                p_buffer_memory_barriers: translated.buffers.as_ptr(),
+                image_memory_barrier_count: image_count,
+                p_image_memory_barriers: translated.images.as_ptr(),
+            };
+            wait(state, command_buffer, &command);
         });
     }
 }
@@ -190,9 +199,8 @@ unsafe extern "system" fn wait_events2(
                 // events.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
-            wait(state, |state| {
-                state.wait_events2(command_buffer, event_count, events, infos.as_ptr());
-            });
+            let (p_events, p_dependency_infos) = (events, infos.as_ptr());
+            wait(state, command_buffer, &WaitEvents2 { event_count, p_events, p_dependency_infos });
         });
     }
 }
@@ -277,7 +285,7 @@ unsafe extern "system" fn write_timestamp(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_timestamp(command_buffer, single32(stage), pool, query) }
+    unsafe { commands::write_timestamp::<Unobserved>(command_buffer, single32(stage), pool, query) }
 }
 
 unsafe extern "system" fn write_timestamp2(
@@ -287,7 +295,7 @@ unsafe extern "system" fn write_timestamp2(
     query: u32,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_timestamp2(command_buffer, single(stage), pool, query) }
+    unsafe { commands::write_timestamp2::<Unobserved>(command_buffer, single(stage), pool, query) }
 }
 
 unsafe extern "system" fn write_buffer_marker(
@@ -299,7 +307,15 @@ unsafe extern "system" fn write_buffer_marker(
 ) {
     let stage = single32(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe {
+        commands::write_buffer_marker_amd::<Unobserved>(
+            command_buffer,
+            stage,
+            buffer,
+            offset,
+            marker,
+        )
+    }
 }
 
 unsafe extern "system" fn write_buffer_marker2(
@@ -311,7 +327,15 @@ unsafe extern "system" fn write_buffer_marker2(
 ) {
     let stage = single(stage);
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+    unsafe {
+        commands::write_buffer_marker2_amd::<Unobserved>(
+            command_buffer,
+            stage,
+            buffer,
+            offset,
+            marker,
+        )
+    }
 }
 
 macro_rules! submits {

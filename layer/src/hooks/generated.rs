@@ -1,8 +1,8 @@
 //! Hooks for commands that prepare or execute device-generated commands. Draws that the device
 //! generates are never captured, because `deviceGeneratedCommandsTransformFeedback` is false.
 
+use super::commands::{self, Unobserved};
 use super::entry::{hooks, with_device};
-use super::unobserved;
 use crate::registry::vk;
 use crate::translate::OUT_OF_MEMORY;
 
@@ -32,7 +32,9 @@ unsafe extern "system" fn execute(
     info: *const vk::GeneratedCommandsInfoEXT,
 ) {
     // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::execute_generated_commands_ext(command_buffer, vk::FALSE, info) }
+    unsafe {
+        commands::execute_generated_commands_ext::<Unobserved>(command_buffer, vk::FALSE, info);
+    }
 }
 
 unsafe extern "system" fn create_layout(

@@ -18,10 +18,9 @@ const OF_TILES: [&str; 3] = ["vkCmdDispatch", "vkCmdDispatchBase", "vkCmdDispatc
 
 /// The commands for which the registry does not say completely what their arguments point to.
 /// `by_hand.rs` copies them.
-pub const BY_HAND: [&str; 5] = [
+pub const BY_HAND: [&str; 4] = [
     "vkCmdDrawMultiEXT",
     "vkCmdDrawMultiIndexedEXT",
-    "vkCmdPushDescriptorSetWithTemplate2KHR",
     "vkCmdPushDescriptorSetWithTemplateKHR",
     "vkCmdSetSampleMaskEXT",
 ];

@@ -1,0 +1,124 @@
+//! The functions that programs call for commands that can be recorded inside of a render pass, or before which captures
+//! that were deferred must be recorded. Each is generic: an [`Observer`] says what the captures do with the command.
+//!
+//! The hooks for commands that the captures need not see are these functions with [`Unobserved`]. The commands go to the
+//! driver, after captures that were deferred, or are stored until the render pass ends.
+
+use std::ffi::{CStr, c_void};
+
+use super::entry::untyped;
+use crate::command_buffers::{UnobservedRoute, unobserved_route, with};
+use crate::registry::vk;
+use crate::withheld::arguments::*;
+use crate::withheld::{commands, commands_by_hand, functions};
+
+/// What the captures do with commands of the type `C`.
+pub(super) trait Observer<C: Command> {
+    /// Returns where the command goes if it need not be [recorded](Self::record).
+    ///
+    /// # Safety
+    /// The contract of [`with`], and the command is valid.
+    unsafe fn route<'a>(
+        command_buffer: vk::CommandBuffer,
+        command: &C,
+    ) -> Option<UnobservedRoute<'a>>;
+
+    /// Records the command by the state of the command buffer.
+    ///
+    /// # Safety
+    /// The contract of [`with`], and the command is valid.
+    unsafe fn record(command_buffer: vk::CommandBuffer, command: &C);
+}
+
+/// The captures need not see the command.
+pub(super) struct Unobserved;
+
+impl<C: Command> Observer<C> for Unobserved {
+    #[inline]
+    unsafe fn route<'a>(
+        command_buffer: vk::CommandBuffer,
+        _command: &C,
+    ) -> Option<UnobservedRoute<'a>> {
+        match C::WAY {
+            Way::BeginPass | Way::EndPass => None,
+            // SAFETY: the caller's contract.
+            _ => unsafe { unobserved_route(command_buffer) },
+        }
+    }
+
+    #[inline]
+    unsafe fn record(command_buffer: vk::CommandBuffer, command: &C) {
+        // SAFETY: the caller's contract.
+        unsafe { with(command_buffer, |state| state.record(command_buffer, command)) }
+    }
+}
+
+macro_rules! define {
+    ($($way:ident $name:ident $type:ident (
+        $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
+    );)*) => {$(
+        #[allow(clippy::too_many_arguments, reason = "as the command has them")]
+        pub(super) unsafe extern "system" fn $name<O: Observer<$type>>(
+            command_buffer: vk::CommandBuffer,
+            $($parameter: $of),*
+        ) {
+            // Not inlined, so that the direct path to the driver need not save registers.
+            #[inline(never)]
+            unsafe extern "system" fn record<O: Observer<$type>>(
+                command_buffer: vk::CommandBuffer,
+                $($parameter: $of),*
+            ) {
+                // SAFETY: Vulkan requires that the application's arguments are valid, and that it
+                // synchronizes access to the command buffer.
+                unsafe { O::record(command_buffer, &$type { $($parameter),* }) }
+            }
+            // SAFETY: Vulkan's contract, which is the caller's.
+            unsafe {
+                match O::route(command_buffer, &$type { $($parameter),* }) {
+                    Some(UnobservedRoute::Driver(functions)) => {
+                        if let Some(function) = functions.$name {
+                            function(command_buffer, $($parameter),*);
+                        }
+                    }
+                    Some(UnobservedRoute::Withheld) => {
+                        record::<Unobserved>(command_buffer, $($parameter),*);
+                    }
+                    None => record::<O>(command_buffer, $($parameter),*),
+                }
+            }
+        }
+    )*};
+}
+
+commands!(define);
+commands_by_hand!(define);
+
+macro_rules! find {
+    ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
+        /// Returns the hook for a command that the captures need not see, and the name of its function. `None` for
+        /// commands that are not recorded inside of a render pass, and before which no captures must be recorded.
+        fn find(command: &CStr) -> Option<(&'static str, unsafe extern "system" fn())> {
+            $(
+                if [$($command),*].contains(&command) {
+                    return Some((stringify!($name), untyped!($name::<Unobserved>)));
+                }
+            )*
+            None
+        }
+    };
+}
+
+functions!(find);
+
+/// Returns the name of the function for a command, which is the same for all names of the command.
+pub(super) fn function_of(command: &CStr) -> Option<&'static str> {
+    find(command).map(|(function, _)| function)
+}
+
+/// Returns the hook for a command that the captures need not see.
+pub(super) fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
+    find(command).map(|(_, hook)| hook)
+}
+
+#[cfg(test)]
+mod tests;
