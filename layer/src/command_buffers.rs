@@ -11,7 +11,7 @@ use vkxfb::runtime::RuntimeError;
 use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 
 use self::state::DeviceTables;
-pub(crate) use self::state::{CommandBufferState, UnobservedRoute};
+pub(crate) use self::state::{CommandBufferState, FastPath};
 use crate::emulation::captures::{Captures, Executed};
 use crate::emulation::queries::EndedQueries;
 use crate::translate::passes::RenderPasses;
@@ -147,11 +147,9 @@ pub(crate) unsafe fn track<'a>(
 /// # Safety
 /// The contract of [`with`].
 #[inline]
-pub(crate) unsafe fn unobserved_route<'a>(
-    handle: vk::CommandBuffer,
-) -> Option<UnobservedRoute<'a>> {
+pub(crate) unsafe fn fast_path<'a>(handle: vk::CommandBuffer) -> Option<FastPath<'a>> {
     // SAFETY: the caller's contract.
-    unsafe { find_recent(handle) }?.unobserved_route()
+    unsafe { find_recent(handle) }?.fast_path()
 }
 
 /// Logs that the layer drops the commands of an unknown command buffer, once per process.

@@ -229,7 +229,7 @@ unsafe fn command_of(
         return None;
     }
     let emulated = || {
-        let is_emulated = data.state.as_ref()?.emulation.is_some();
+        let is_emulated = data.hooked.as_ref()?.emulation.is_some();
         [observed::hook, queries::hook, objects::hook, dependencies::hook, generated::hook]
             .iter()
             .find_map(|hook| hook(command))
@@ -250,7 +250,7 @@ unsafe fn command_of(
         return emulated().or_else(|| find(command));
     }
     let next = find(command)?;
-    if data.state.is_none() {
+    if data.hooked.is_none() {
         return Some(next);
     }
     match emulated().or_else(|| recording::hook(command)).or_else(|| commands::hook(command)) {

@@ -11,7 +11,7 @@ use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 use crate::activity::{Activity, Reason};
 use crate::capture_support::CaptureSupport;
 use crate::chain::{self, OwnLink};
-use crate::dispatch_keys::{DispatchKey, Registry};
+use crate::dispatch_keys::{DispatchKey, DispatchMap};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
@@ -20,7 +20,7 @@ use crate::settings::{Settings, Sources};
 use crate::versions::Versions;
 use crate::{identity, log, system};
 
-static INSTANCES: Registry<InstanceData> = Registry::new();
+static INSTANCES: DispatchMap<InstanceData> = DispatchMap::new();
 
 /// The state of an instance.
 ///

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use self::command_buffers::{allocated, find, freed, search};
-use self::dispatch_keys::{DispatchKey, Registry};
+use self::dispatch_keys::{DispatchKey, DispatchMap};
 use self::interface::{
     INTERFACE_VERSION, LayerDeviceCreateInfo, LayerFunction, LayerInstanceCreateInfo,
     NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
@@ -29,8 +29,8 @@ use self::interface::{
 
 const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
-static INSTANCES: Registry<Instance> = Registry::new();
-static DEVICES: Registry<Device> = Registry::new();
+static INSTANCES: DispatchMap<Instance> = DispatchMap::new();
+static DEVICES: DispatchMap<Device> = DispatchMap::new();
 
 /// The functions of the layer or driver below. They are fetched while the instance is created, because the loader of
 /// Debian 12 later returns those of the first layer.

@@ -14,7 +14,7 @@ use crate::emulation::queries::EndedQueries;
 use crate::guard::guard;
 use crate::translate::Subpass;
 use crate::translate::passes::RenderPasses;
-use crate::withheld::{Command, Functions, OutOfMemory, Templates, Way, WithheldCommands};
+use crate::withheld::{Command, CommandType, Functions, OutOfMemory, Templates, WithheldCommands};
 
 pub(crate) struct CommandBufferState {
     /// The destination of commands that the captures need not see. Draws are such commands, too, unless [captures must
@@ -56,7 +56,7 @@ enum Destination {
 /// The destination of a command that the captures need not see, for the fast path of hooks. It does not borrow the
 /// `withheld` commands: the hook borrows them only when it [adds](CommandBufferState::record) the command.
 #[derive(Clone, Copy)]
-pub(crate) enum UnobservedRoute<'a> {
+pub(crate) enum FastPath<'a> {
     /// The hook calls the driver's function.
     Driver(&'a Functions),
     /// The hook adds the command to those that are stored until the pass ends.
@@ -189,10 +189,10 @@ impl CommandBufferState {
     /// Returns the destination of a command that the captures need not see. `None` while the destination is
     /// [decided for each command](Destination::Unsettled).
     #[inline]
-    pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
+    pub(super) fn fast_path(&self) -> Option<FastPath<'_>> {
         match self.destination {
-            Destination::Driver => Some(UnobservedRoute::Driver(&self.functions)),
-            Destination::Withheld => Some(UnobservedRoute::Withheld),
+            Destination::Driver => Some(FastPath::Driver(&self.functions)),
+            Destination::Withheld => Some(FastPath::Withheld),
             Destination::Unsettled => None,
         }
     }
@@ -200,8 +200,8 @@ impl CommandBufferState {
 
 /// These methods record commands.
 impl CommandBufferState {
-    /// Records a command in its [way](Way). The driver gets it or, while the commands of the pass are stored, it is
-    /// stored. If recording has failed, commands of passes are dropped.
+    /// Records a command, as its [type](CommandType) says. The driver gets it or, while the commands of the pass are
+    /// stored, it is stored. If recording has failed, commands of passes are dropped.
     ///
     /// # Safety
     /// The command buffer of `handle` is being recorded, and this is its state. The command may be recorded into it now.
@@ -209,12 +209,12 @@ impl CommandBufferState {
     pub(crate) unsafe fn record<C: Command>(&mut self, handle: vk::CommandBuffer, command: &C) {
         // SAFETY: the caller's contract.
         unsafe {
-            match C::WAY {
-                Way::BeginPass => self.begin_pass(handle, command),
-                Way::EndPass => self.end_pass(handle, command),
-                Way::SetState => self.give(handle, command),
-                Way::Synchronize | Way::Record => {
-                    if C::WAY == Way::Record {
+            match C::TYPE {
+                CommandType::BeginPass => self.begin_pass(handle, command),
+                CommandType::EndPass => self.end_pass(handle, command),
+                CommandType::State => self.give(handle, command),
+                CommandType::Synchronization | CommandType::Action => {
+                    if C::TYPE == CommandType::Action {
                         self.play_deferred(handle);
                     }
                     self.only_sets_state = false;

@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_void};
 
 use super::entry::untyped;
-use crate::command_buffers::{UnobservedRoute, unobserved_route, with};
+use crate::command_buffers::{FastPath, fast_path, with};
 use crate::registry::vk;
 use crate::withheld::arguments::*;
 use crate::withheld::{commands, commands_by_hand, functions};
@@ -18,10 +18,8 @@ pub(super) trait Observer<C: Command> {
     ///
     /// # Safety
     /// The contract of [`with`], and the command is valid.
-    unsafe fn route<'a>(
-        command_buffer: vk::CommandBuffer,
-        command: &C,
-    ) -> Option<UnobservedRoute<'a>>;
+    unsafe fn fast_path<'a>(command_buffer: vk::CommandBuffer, command: &C)
+    -> Option<FastPath<'a>>;
 
     /// Records the command by the state of the command buffer.
     ///
@@ -35,14 +33,14 @@ pub(super) struct Unobserved;
 
 impl<C: Command> Observer<C> for Unobserved {
     #[inline]
-    unsafe fn route<'a>(
+    unsafe fn fast_path<'a>(
         command_buffer: vk::CommandBuffer,
         _command: &C,
-    ) -> Option<UnobservedRoute<'a>> {
-        match C::WAY {
-            Way::BeginPass | Way::EndPass => None,
+    ) -> Option<FastPath<'a>> {
+        match C::TYPE {
+            CommandType::BeginPass | CommandType::EndPass => None,
             // SAFETY: the caller's contract.
-            _ => unsafe { unobserved_route(command_buffer) },
+            _ => unsafe { fast_path(command_buffer) },
         }
     }
 
@@ -54,7 +52,7 @@ impl<C: Command> Observer<C> for Unobserved {
 }
 
 macro_rules! define {
-    ($($way:ident $name:ident $type:ident (
+    ($($command_type:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
@@ -74,13 +72,13 @@ macro_rules! define {
             }
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
-                match O::route(command_buffer, &$type { $($parameter),* }) {
-                    Some(UnobservedRoute::Driver(functions)) => {
+                match O::fast_path(command_buffer, &$type { $($parameter),* }) {
+                    Some(FastPath::Driver(functions)) => {
                         if let Some(function) = functions.$name {
                             function(command_buffer, $($parameter),*);
                         }
                     }
-                    Some(UnobservedRoute::Withheld) => {
+                    Some(FastPath::Withheld) => {
                         record::<Unobserved>(command_buffer, $($parameter),*);
                     }
                     None => record::<O>(command_buffer, $($parameter),*),

@@ -11,8 +11,7 @@ use super::commands::{self, Observer};
 use super::entry::untyped;
 use crate::chain::slice;
 use crate::command_buffers::{
-    CommandBufferState, UnobservedRoute, executed, inherited_heaps, observe, track,
-    unobserved_route, waits, with,
+    CommandBufferState, FastPath, executed, fast_path, inherited_heaps, observe, track, waits, with,
 };
 use crate::device::DeviceData;
 use crate::emulation::captures::{Captures, Forward};
@@ -23,7 +22,7 @@ use crate::withheld::{Command, arguments};
 
 /// A command that the captures see before it is recorded.
 trait Observe: Command {
-    const ROUTE: Route;
+    const WHEN: When;
 
     /// Shows the command to the captures. Returns what the layer records in place of the command.
     ///
@@ -33,14 +32,14 @@ trait Observe: Command {
     -> Forward;
 }
 
-/// Which way a command goes.
-enum Route {
-    /// The captures always see it.
+/// When the captures see a command.
+enum When {
     Always,
-    /// It only changes state for later draws. It goes to the driver directly unless it must be stored until the render
-    /// pass ends.
+    /// Always, too. But the command only changes state for later draws, so it goes to the driver directly unless it
+    /// must be stored until the render pass ends.
     Tracked,
-    /// It goes to the driver directly unless captures must see it.
+    /// While they [observe draws](Captures::observes_draws) or are deferred. Otherwise the command takes the
+    /// [`FastPath`].
     WhileActive,
 }
 
@@ -49,16 +48,16 @@ struct Observed;
 
 impl<C: Observe> Observer<C> for Observed {
     #[inline]
-    unsafe fn route<'a>(cmd: vk::CommandBuffer, command: &C) -> Option<UnobservedRoute<'a>> {
+    unsafe fn fast_path<'a>(cmd: vk::CommandBuffer, command: &C) -> Option<FastPath<'a>> {
         // SAFETY: the caller's contract.
         unsafe {
-            match C::ROUTE {
-                Route::Always => None,
-                Route::Tracked => {
+            match C::WHEN {
+                When::Always => None,
+                When::Tracked => {
                     let change = |captures: &mut Captures| _ = command.observe(captures, cmd);
-                    track(cmd, change).map(UnobservedRoute::Driver)
+                    track(cmd, change).map(FastPath::Driver)
                 }
-                Route::WhileActive => unobserved_route(cmd),
+                When::WhileActive => fast_path(cmd),
             }
         }
     }
@@ -79,14 +78,14 @@ impl<C: Observe> Observer<C> for Observed {
     }
 }
 
-/// Implements [`Observe`] for commands, and generates `hook`. Rows: `Route function(arguments: Type) |captures| result;`, or
-/// `|captures, command buffer|`. The function is that of `commands`, and the result is converted to [`Forward`]: `()` means
-/// that the command is recorded itself.
+/// Implements [`Observe`] for commands, and generates `hook`. A row is `When function(arguments: Type) |captures| result;`,
+/// or has `|captures, command buffer|`. The function is that of `commands`. The result is converted to [`Forward`]: `()`
+/// means that the command itself is recorded.
 macro_rules! observed {
-    ($($route:ident $function:ident($arguments:ident: $type:ident)
+    ($($when:ident $function:ident($arguments:ident: $type:ident)
         |$captures:ident $(, $cmd:ident)?| $result:expr;)*) => {
         $(impl Observe for arguments::$type {
-            const ROUTE: Route = Route::$route;
+            const WHEN: When = When::$when;
 
             #[inline]
             #[allow(unused_unsafe, reason = "not needed for all commands")]
@@ -387,8 +386,12 @@ observed! {
         Forward::Yes if a.index == 0 => Forward::EndQuery(a.query_pool, a.query),
         forward => forward,
     };
-    Always begin_render_pass(a: BeginRenderPass) |c, cmd| c.begin_pass(cmd, render_pass_of(cmd, a.p_render_pass_begin));
-    Always begin_render_pass2(a: BeginRenderPass2) |c, cmd| c.begin_pass(cmd, render_pass_of(cmd, a.p_render_pass_begin));
+    Always begin_render_pass(a: BeginRenderPass) |c, cmd| {
+        c.begin_pass(cmd, render_pass_of(cmd, a.p_render_pass_begin))
+    };
+    Always begin_render_pass2(a: BeginRenderPass2) |c, cmd| {
+        c.begin_pass(cmd, render_pass_of(cmd, a.p_render_pass_begin))
+    };
     Always begin_rendering(a: BeginRendering) |c, cmd| {
         if let Some(info) = a.p_rendering_info.as_ref() {
             let views = Views::of_rendering(info.view_mask);

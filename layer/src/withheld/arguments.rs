@@ -1,9 +1,9 @@
 //! The arguments of commands that are recorded. The hooks for the commands are in `crate::hooks`.
 //!
-//! Each row of the tables is a command with its parameters:
-//! `Way name Type (parameter: type, parameter: type => copy(count),);`. `Way` is a [`Way`], and `Type` the structure with
-//! the arguments. `copy` is the method of [`Memory`] that copies what a pointer points to. `by_hand` copies the arguments
-//! of `commands_by_hand`.
+//! Each row of the tables is a command with its [type](CommandType), the name of its function, the structure with its
+//! arguments, and its parameters: `CommandType name Structure (parameter: type, parameter: type => copy(count),);`.
+//! `copy` is the method of [`Memory`] that copies what a pointer points to. `by_hand` copies the arguments of
+//! `commands_by_hand`.
 
 use std::ffi::c_void;
 
@@ -12,24 +12,24 @@ use super::memory::{Copied, Memory, OutOfMemory};
 use super::store::Functions;
 use crate::registry::vk;
 
-/// What the state of a command buffer does when a command is recorded.
+/// What a command does, as far as passes and deferred captures are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum CommandType {
     /// It begins a pass.
     BeginPass,
     /// It ends a pass.
     EndPass,
-    /// Captures that were deferred can stay so, because the command only sets state for later commands.
-    SetState,
-    /// Captures stay deferred: the caller has recorded them if the barrier is for other commands, too.
-    Synchronize,
-    /// Captures that were deferred are recorded before the command.
-    Record,
+    /// It only sets state for later commands, so captures that were deferred can stay so.
+    State,
+    /// It is a barrier. Captures stay deferred: the hook has recorded them if the barrier is for other commands, too.
+    Synchronization,
+    /// Anything else. Captures that were deferred are recorded before it.
+    Action,
 }
 
 /// The arguments of a command. Copies are stored while a pass is withheld.
 pub(crate) trait Command: Copied {
-    const WAY: Way;
+    const TYPE: CommandType;
 
     /// Calls the driver's function with these arguments. Does nothing if the driver does not have it.
     ///
@@ -39,7 +39,7 @@ pub(crate) trait Command: Copied {
 }
 
 macro_rules! define {
-    ($($way:ident $name:ident $type:ident (
+    ($($command_type:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
         #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ macro_rules! define {
         }
 
         impl Command for $type {
-            const WAY: Way = Way::$way;
+            const TYPE: CommandType = CommandType::$command_type;
 
             #[inline]
             unsafe fn call(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
@@ -65,7 +65,7 @@ commands!(define);
 commands_by_hand!(define);
 
 macro_rules! copy {
-    ($($way:ident $name:ident $type:ident (
+    ($($command_type:ident $name:ident $type:ident (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
     );)*) => {$(
         impl Copied for $type {

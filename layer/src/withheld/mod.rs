@@ -16,7 +16,7 @@ mod memory;
 mod store;
 mod structures;
 
-pub(crate) use self::arguments::{Command, Way};
+pub(crate) use self::arguments::{Command, CommandType};
 pub(crate) use self::commands::{commands, commands_by_hand, functions};
 #[cfg(test)]
 pub(crate) use self::memory::{Copied, Memory};

@@ -100,15 +100,15 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
     for Function { name, parameters, .. } in &registry.commands {
         let is_by_hand = BY_HAND.contains(&name.as_str());
         let commands = if is_by_hand { &mut by_hand } else { &mut copied };
-        let way = match name.as_str() {
+        let command_type = match name.as_str() {
             end if ENDS.contains(&end) => "EndPass",
             begin if begin.starts_with("vkCmdBeginRender") => "BeginPass",
-            barrier if barrier.starts_with("vkCmdPipelineBarrier") => "Synchronize",
-            state if sets_state(state) => "SetState",
-            _ => "Record",
+            barrier if barrier.starts_with("vkCmdPipelineBarrier") => "Synchronization",
+            state if sets_state(state) => "State",
+            _ => "Action",
         };
         let (function, ty) = (function_name(name), type_name(name));
-        writeln!(commands, "{ROW}{way} {function} {ty} (").unwrap();
+        writeln!(commands, "{ROW}{command_type} {function} {ty} (").unwrap();
         for parameter in parameters {
             let ty = parameter.rust_type(registry, "<'static>");
             write!(commands, "{ROW}    {}: {ty}", parameter.name).unwrap();

@@ -649,7 +649,7 @@ impl Copied for LargePass {
 }
 
 impl Command for LargePass {
-    const WAY: Way = Way::BeginPass;
+    const TYPE: CommandType = CommandType::BeginPass;
 
     unsafe fn call(&self, _: &Functions, _: vk::CommandBuffer) {}
 }
@@ -665,7 +665,7 @@ impl Copied for Panics {
 }
 
 impl Command for Panics {
-    const WAY: Way = Way::Record;
+    const TYPE: CommandType = CommandType::Action;
 
     unsafe fn call(&self, _: &Functions, _: vk::CommandBuffer) {
         panic!("told by the test");

@@ -14,8 +14,8 @@ use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
-/// The functions of a device that hooks call, and the data that the layer keeps for the device.
-pub(crate) struct DeviceState {
+/// A device of which commands have hooks: the functions that the hooks call, and what the layer keeps for them.
+pub(crate) struct HookedDevice {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,
     /// The translation of the device's render passes and arguments. `None` if transform feedback is not
@@ -70,7 +70,7 @@ next! {
     }
 }
 
-impl DeviceState {
+impl HookedDevice {
     /// Fetches the functions of the layer or driver below. The result does not emulate transform feedback until
     /// [`emulate`](Self::emulate) is called.
     ///
