@@ -58,13 +58,9 @@ next! {
         queue_submit PFN_vkQueueSubmit [c"vkQueueSubmit"];
         queue_submit2 PFN_vkQueueSubmit2 [c"vkQueueSubmit2", c"vkQueueSubmit2KHR"];
         reset_command_buffer PFN_vkResetCommandBuffer [c"vkResetCommandBuffer"];
-        reset_event PFN_vkCmdResetEvent [c"vkCmdResetEvent"];
-        reset_event2 PFN_vkCmdResetEvent2 [c"vkCmdResetEvent2", c"vkCmdResetEvent2KHR"];
         reset_pool PFN_vkResetCommandPool [c"vkResetCommandPool"];
         reset_query_pool PFN_vkResetQueryPool [c"vkResetQueryPool", c"vkResetQueryPoolEXT"];
         shader_binary PFN_vkGetShaderBinaryDataEXT [c"vkGetShaderBinaryDataEXT"];
-        set_event PFN_vkCmdSetEvent [c"vkCmdSetEvent"];
-        set_event2 PFN_vkCmdSetEvent2 [c"vkCmdSetEvent2", c"vkCmdSetEvent2KHR"];
         set_layout_support PFN_vkGetDescriptorSetLayoutSupport
             [c"vkGetDescriptorSetLayoutSupport", c"vkGetDescriptorSetLayoutSupportKHR"];
     }

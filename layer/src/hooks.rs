@@ -228,13 +228,8 @@ unsafe fn command_of(
     if data.versions.hide(command) {
         return None;
     }
-    let emulated = || {
-        let is_emulated = data.hooked.as_ref()?.emulation.is_some();
-        [observed::hook, queries::hook, objects::hook, dependencies::hook, generated::hook]
-            .iter()
-            .find_map(|hook| hook(command))
-            .filter(|_| is_emulated)
-    };
+    let is_emulated = data.hooked.as_ref().is_some_and(|hooked| hooked.emulation.is_some());
+    let emulated = || find_emulated(command).filter(|_| is_emulated);
     // If the layer gives the extension, programs never get the driver's implementation of these
     // commands.
     if data.gives && EXTENSION_COMMANDS.binary_search(&command).is_ok() {
@@ -265,6 +260,17 @@ unsafe fn command_of(
         }
         hook => Some(hook.unwrap_or(next)),
     }
+}
+
+/// Returns the hook for a command of a device on which transform feedback is emulated. `None` if the hook does not depend
+/// on that.
+fn find_emulated(command: &CStr) -> vk::PFN_vkVoidFunction {
+    let by_name = [queries::hook, objects::hook, dependencies::hook, generated::hook];
+    let by_function = [observed::observed, dependencies::observed, generated::observed];
+    by_name.iter().find_map(|hook| hook(command)).or_else(|| {
+        let function = commands::function_of(command)?;
+        by_function.iter().find_map(|hook| hook(function))
+    })
 }
 
 /// Whether the layer can store a command until the render pass ends, or need not, because the command is not recorded

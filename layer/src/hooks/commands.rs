@@ -12,26 +12,21 @@ use crate::registry::vk;
 use crate::withheld::arguments::*;
 use crate::withheld::{commands, commands_by_hand, functions};
 
-/// What the captures do with commands of the type `C`.
+/// What the layer does with commands of the type `C` before they are recorded. Without methods of its own, an observer
+/// does nothing with them.
+///
+/// The contract of all methods is that of [`with`], and that the command is valid.
 pub(super) trait Observer<C: Command> {
+    /// Returns the command that is recorded in place of a command of the program.
+    #[inline]
+    fn replacement(command: C) -> C {
+        command
+    }
+
     /// Returns where the command goes if it need not be [recorded](Self::record).
     ///
     /// # Safety
-    /// The contract of [`with`], and the command is valid.
-    unsafe fn fast_path<'a>(command_buffer: vk::CommandBuffer, command: &C)
-    -> Option<FastPath<'a>>;
-
-    /// Records the command by the state of the command buffer.
-    ///
-    /// # Safety
-    /// The contract of [`with`], and the command is valid.
-    unsafe fn record(command_buffer: vk::CommandBuffer, command: &C);
-}
-
-/// The captures need not see the command.
-pub(super) struct Unobserved;
-
-impl<C: Command> Observer<C> for Unobserved {
+    /// The contract of the trait.
     #[inline]
     unsafe fn fast_path<'a>(
         command_buffer: vk::CommandBuffer,
@@ -44,12 +39,21 @@ impl<C: Command> Observer<C> for Unobserved {
         }
     }
 
+    /// Records the command by the state of the command buffer.
+    ///
+    /// # Safety
+    /// The contract of the trait.
     #[inline]
     unsafe fn record(command_buffer: vk::CommandBuffer, command: &C) {
         // SAFETY: the caller's contract.
         unsafe { with(command_buffer, |state| state.record(command_buffer, command)) }
     }
 }
+
+/// The captures need not see the command.
+pub(super) struct Unobserved;
+
+impl<C: Command> Observer<C> for Unobserved {}
 
 macro_rules! define {
     ($($command_type:ident $name:ident $type:ident (
@@ -70,18 +74,15 @@ macro_rules! define {
                 // synchronizes access to the command buffer.
                 unsafe { O::record(command_buffer, &$type { $($parameter),* }) }
             }
+            let command = O::replacement($type { $($parameter),* });
             // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
-                match O::fast_path(command_buffer, &$type { $($parameter),* }) {
-                    Some(FastPath::Driver(functions)) => {
-                        if let Some(function) = functions.$name {
-                            function(command_buffer, $($parameter),*);
-                        }
-                    }
+                match O::fast_path(command_buffer, &command) {
+                    Some(FastPath::Driver(functions)) => command.call(functions, command_buffer),
                     Some(FastPath::Withheld) => {
-                        record::<Unobserved>(command_buffer, $($parameter),*);
+                        record::<Unobserved>(command_buffer, $(command.$parameter),*);
                     }
-                    None => record::<O>(command_buffer, $($parameter),*),
+                    None => record::<O>(command_buffer, $(command.$parameter),*),
                 }
             }
         }
@@ -93,12 +94,22 @@ commands_by_hand!(define);
 
 macro_rules! find {
     ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
-        /// Returns the hook for a command that the captures need not see, and the name of its function. `None` for
-        /// commands that are not recorded inside of a render pass, and before which no captures must be recorded.
-        fn find(command: &CStr) -> Option<(&'static str, unsafe extern "system" fn())> {
+        /// Returns the hook for a command that the captures need not see. `None` for commands that are not recorded
+        /// inside of a render pass, and before which no captures must be recorded.
+        pub(super) fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
             $(
                 if [$($command),*].contains(&command) {
-                    return Some((stringify!($name), untyped!($name::<Unobserved>)));
+                    return Some(untyped!($name::<Unobserved>));
+                }
+            )*
+            None
+        }
+
+        /// Returns the name of the function for a command, which is the same for all names of the command.
+        pub(super) fn function_of(command: &CStr) -> Option<&'static str> {
+            $(
+                if [$($command),*].contains(&command) {
+                    return Some(stringify!($name));
                 }
             )*
             None
@@ -108,15 +119,21 @@ macro_rules! find {
 
 functions!(find);
 
-/// Returns the name of the function for a command, which is the same for all names of the command.
-pub(super) fn function_of(command: &CStr) -> Option<&'static str> {
-    find(command).map(|(function, _)| function)
+/// Generates the function `observed`, which finds the hooks for some commands by the names of their functions: these
+/// functions with an observer.
+macro_rules! observer_hooks {
+    ($observer:ty: $($function:ident)*) => {
+        pub(super) fn observed(function: &str) -> ash::vk::PFN_vkVoidFunction {
+            use $crate::hooks::commands;
+            match function {
+                $(stringify!($function) => Some($crate::hooks::entry::untyped!(commands::$function::<$observer>)),)*
+                _ => None,
+            }
+        }
+    };
 }
 
-/// Returns the hook for a command that the captures need not see.
-pub(super) fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
-    find(command).map(|(_, hook)| hook)
-}
+pub(super) use observer_hooks;
 
 #[cfg(test)]
 mod tests;

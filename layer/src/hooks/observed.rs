@@ -1,14 +1,11 @@
 //! Hooks for commands that the captures must see: draws, and commands that set state for draws.
 
-use std::ffi::CStr;
-
 use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };
 
-use super::commands::{self, Observer};
-use super::entry::untyped;
+use super::commands::{Observer, observer_hooks};
 use crate::chain::slice;
 use crate::command_buffers::{
     CommandBufferState, FastPath, executed, fast_path, inherited_heaps, observe, track, waits, with,
@@ -78,7 +75,7 @@ impl<C: Observe> Observer<C> for Observed {
     }
 }
 
-/// Implements [`Observe`] for commands, and generates `hook`. A row is `When function(arguments: Type) |captures| result;`,
+/// Implements [`Observe`] for commands, and generates `observed`. A row is `When function(arguments: Type) |captures| result;`,
 /// or has `|captures, command buffer|`. The function is that of `commands`. The result is converted to [`Forward`]: `()`
 /// means that the command itself is recorded.
 macro_rules! observed {
@@ -97,15 +94,7 @@ macro_rules! observed {
             }
         })*
 
-        pub(super) fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
-            let function = commands::function_of(command)?;
-            $(
-                if function == stringify!($function) {
-                    return Some(untyped!(commands::$function::<Observed>));
-                }
-            )*
-            (function == "execute_commands").then_some(untyped!(execute_commands as vk::PFN_vkCmdExecuteCommands))
-        }
+        observer_hooks!(Observed: execute_commands $($function)*);
     };
 }
 
@@ -402,37 +391,38 @@ observed! {
     Always next_subpass2(_a: NextSubpass2) |c| c.next_subpass();
 }
 
-unsafe extern "system" fn execute_commands(
-    command_buffer: vk::CommandBuffer,
-    count: u32,
-    secondaries: *const vk::CommandBuffer,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with(command_buffer, |state| state.play_deferred(command_buffer));
-        observe(
-            command_buffer,
-            |captures| {
-                for secondary in slice(secondaries, count) {
-                    captures.execute(executed(*secondary));
-                }
-                let secondaries = slice(secondaries, count).iter();
-                let inherited = secondaries.map(|secondary| inherited_heaps(*secondary));
-                captures.forget_state(inherited.reduce(BoundHeaps::both).unwrap_or_default());
-            },
-            |state, _| {
-                for secondary in slice(secondaries, count) {
-                    if let Some(waits) = waits(*secondary) {
-                        state.repeat_waits(command_buffer, waits);
+impl Observer<arguments::ExecuteCommands> for Observed {
+    unsafe fn fast_path<'a>(
+        _: vk::CommandBuffer,
+        _: &arguments::ExecuteCommands,
+    ) -> Option<FastPath<'a>> {
+        None
+    }
+
+    unsafe fn record(cmd: vk::CommandBuffer, command: &arguments::ExecuteCommands) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let secondaries = slice(command.p_command_buffers, command.command_buffer_count);
+            with(cmd, |state| state.play_deferred(cmd));
+            observe(
+                cmd,
+                |captures| {
+                    for secondary in secondaries {
+                        captures.execute(executed(*secondary));
                     }
-                }
-                let (command_buffer_count, p_command_buffers) = (count, secondaries);
-                state.record(
-                    command_buffer,
-                    &arguments::ExecuteCommands { command_buffer_count, p_command_buffers },
-                );
-            },
-        );
+                    let inherited = secondaries.iter().map(|secondary| inherited_heaps(*secondary));
+                    captures.forget_state(inherited.reduce(BoundHeaps::both).unwrap_or_default());
+                },
+                |state, _| {
+                    for secondary in secondaries {
+                        if let Some(waits) = waits(*secondary) {
+                            state.repeat_waits(cmd, waits);
+                        }
+                    }
+                    state.record(cmd, command);
+                },
+            );
+        }
     }
 }
 

@@ -81,6 +81,8 @@ macro_rules! functions {
             push_descriptor_set_khr PFN_vkCmdPushDescriptorSetKHR [c"vkCmdPushDescriptorSetKHR", c"vkCmdPushDescriptorSet"];
             push_descriptor_set_with_template2_khr PFN_vkCmdPushDescriptorSetWithTemplate2KHR [c"vkCmdPushDescriptorSetWithTemplate2KHR", c"vkCmdPushDescriptorSetWithTemplate2"];
             push_descriptor_set_with_template_khr PFN_vkCmdPushDescriptorSetWithTemplateKHR [c"vkCmdPushDescriptorSetWithTemplateKHR", c"vkCmdPushDescriptorSetWithTemplate"];
+            reset_event PFN_vkCmdResetEvent [c"vkCmdResetEvent"];
+            reset_event2 PFN_vkCmdResetEvent2 [c"vkCmdResetEvent2", c"vkCmdResetEvent2KHR"];
             set_alpha_to_coverage_enable_ext PFN_vkCmdSetAlphaToCoverageEnableEXT [c"vkCmdSetAlphaToCoverageEnableEXT"];
             set_alpha_to_one_enable_ext PFN_vkCmdSetAlphaToOneEnableEXT [c"vkCmdSetAlphaToOneEnableEXT"];
             set_attachment_feedback_loop_enable_ext PFN_vkCmdSetAttachmentFeedbackLoopEnableEXT [c"vkCmdSetAttachmentFeedbackLoopEnableEXT"];
@@ -119,6 +121,8 @@ macro_rules! functions {
             set_discard_rectangle_ext PFN_vkCmdSetDiscardRectangleEXT [c"vkCmdSetDiscardRectangleEXT"];
             set_discard_rectangle_enable_ext PFN_vkCmdSetDiscardRectangleEnableEXT [c"vkCmdSetDiscardRectangleEnableEXT"];
             set_discard_rectangle_mode_ext PFN_vkCmdSetDiscardRectangleModeEXT [c"vkCmdSetDiscardRectangleModeEXT"];
+            set_event PFN_vkCmdSetEvent [c"vkCmdSetEvent"];
+            set_event2 PFN_vkCmdSetEvent2 [c"vkCmdSetEvent2", c"vkCmdSetEvent2KHR"];
             set_exclusive_scissor_enable_nv PFN_vkCmdSetExclusiveScissorEnableNV [c"vkCmdSetExclusiveScissorEnableNV"];
             set_exclusive_scissor_nv PFN_vkCmdSetExclusiveScissorNV [c"vkCmdSetExclusiveScissorNV"];
             set_extra_primitive_overestimation_size_ext PFN_vkCmdSetExtraPrimitiveOverestimationSizeEXT [c"vkCmdSetExtraPrimitiveOverestimationSizeEXT"];
@@ -530,6 +534,14 @@ macro_rules! commands {
             State push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
                 p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static> => structures(1),
             );
+            Action reset_event ResetEvent (
+                event: vk::Event,
+                stage_mask: vk::PipelineStageFlags,
+            );
+            Action reset_event2 ResetEvent2 (
+                event: vk::Event,
+                stage_mask: vk::PipelineStageFlags2,
+            );
             State set_alpha_to_coverage_enable_ext SetAlphaToCoverageEnableExt (
                 alpha_to_coverage_enable: vk::Bool32,
             );
@@ -666,6 +678,14 @@ macro_rules! commands {
             );
             State set_discard_rectangle_mode_ext SetDiscardRectangleModeExt (
                 discard_rectangle_mode: vk::DiscardRectangleModeEXT,
+            );
+            Action set_event SetEvent (
+                event: vk::Event,
+                stage_mask: vk::PipelineStageFlags,
+            );
+            Action set_event2 SetEvent2 (
+                event: vk::Event,
+                p_dependency_info: *const vk::DependencyInfo<'static> => structures(1),
             );
             State set_exclusive_scissor_enable_nv SetExclusiveScissorEnableNv (
                 first_exclusive_scissor: u32,

@@ -14,7 +14,7 @@ macro_rules! define {
     ($($functions:tt)*) => {
         next! {
             /// The commands of a device that are allowed inside of a render pass instance, those that
-            /// begin one, and dispatches and indirect copies.
+            /// begin one, and those before which deferred captures are recorded.
             struct Functions {
                 $($functions)*
             }

@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use ash::vk::{AccessFlags as Access, Handle, PipelineStageFlags as Stage};
 
-use super::super::{objects, recording};
+use super::super::{commands, objects, recording};
 use super::*;
 use crate::device::DeviceData;
 use crate::translate::{Translation, Usages};
@@ -26,6 +26,10 @@ fn log(text: String) {
 
 fn logged() -> Vec<String> {
     LOG.take()
+}
+
+fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
+    super::hook(command).or_else(|| observed(commands::function_of(command)?))
 }
 
 /// The functions of the test driver, which log their arguments.
