@@ -85,7 +85,7 @@ pub(super) struct Target {
     pub(super) label: Id,
     pub(super) out: Id,
     pub(super) edges: Vec<Edge>,
-    pub(super) kind: TargetRole,
+    pub(super) role: TargetRole,
 }
 
 /// The role of a [`Target`]: the merge block of a construct (`If`, `Switch`, `Loop`), or another block.
