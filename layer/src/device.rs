@@ -7,7 +7,7 @@ use ash::{ext, vk};
 
 use crate::activity::{Activity, Reason};
 use crate::advertise;
-use crate::chain;
+use crate::chain::OwnLink;
 use crate::command_buffers::device_destroyed;
 use crate::creation::{Creation, Wishes};
 use crate::dispatch_keys::{DispatchKey, DispatchMap};
@@ -16,6 +16,7 @@ use crate::features::check_features;
 use crate::guard::guard;
 use crate::hooked_device::HookedDevice;
 use crate::instance::InstanceData;
+use crate::interface::LayerDeviceLink;
 use crate::translate::Translation;
 use crate::versions::Versions;
 
@@ -125,7 +126,7 @@ unsafe fn create(
     let emulated = support.filter(|support| wishes.are_emulated(support));
 
     // SAFETY: the caller's contract; the link does not leave this call.
-    let mut own = unsafe { chain::device_link(create_info.p_next) }?;
+    let mut own = unsafe { OwnLink::<LayerDeviceLink>::find(create_info.p_next) }?;
     let get_instance_proc_addr = own.link().next_get_instance_proc_addr;
     let get_device_proc_addr = own.link().next_get_device_proc_addr;
     // The link is advanced before the chain is copied, because the copy contains the pointer to the link.

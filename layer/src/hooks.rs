@@ -4,7 +4,7 @@
 //! The table in this file has the commands of instances and physical devices. The hooks for
 //! commands of devices are in the files of this folder, each of which has its own table:
 //!
-//! * `commands`: commands that the captures need not see, and the functions for those and for `observed`,
+//! * `commands`: commands that the captures need not see, and the functions for all commands that can be in a pass,
 //! * `observed`: commands that the captures must see,
 //! * `dependencies`: commands with stages and accesses, which are translated,
 //! * `generated`: commands that execute or prepare device-generated commands,
@@ -262,11 +262,11 @@ unsafe fn command_of(
     }
 }
 
-/// Returns the hook for a command of a device on which transform feedback is emulated. `None` if the hook does not depend
-/// on that.
+/// Returns the hook for a command of a device on which transform feedback is emulated. `None` if the hook does not
+/// depend on that.
 fn find_emulated(command: &CStr) -> vk::PFN_vkVoidFunction {
     let by_name = [queries::hook, objects::hook, dependencies::hook, generated::hook];
-    let by_function = [observed::observed, dependencies::observed, generated::observed];
+    let by_function = [observed::hook_of, dependencies::hook_of, generated::hook_of];
     by_name.iter().find_map(|hook| hook(command)).or_else(|| {
         let function = commands::function_of(command)?;
         by_function.iter().find_map(|hook| hook(function))

@@ -258,7 +258,7 @@ unsafe fn create(
     }
 
     // SAFETY: the caller's contract; the link does not leave this call.
-    let mut own = unsafe { chain::instance_link(create_info.p_next) }?;
+    let mut own = unsafe { OwnLink::<LayerInstanceLink>::find(create_info.p_next) }?;
     // SAFETY: the caller's contract: the pointer to the application info is null or valid.
     let api_version = unsafe { create_info.p_application_info.as_ref() }
         .map(|application| application.api_version)

@@ -204,7 +204,8 @@ impl CommandBufferState {
     /// stored, it is stored. If recording has failed, commands of passes are dropped.
     ///
     /// # Safety
-    /// The command buffer of `handle` is being recorded, and this is its state. The command may be recorded into it now.
+    /// The command buffer of `handle` is being recorded, and this is its state. The command may be recorded into it
+    /// now.
     #[inline]
     pub(crate) unsafe fn record<C: Command>(&mut self, handle: vk::CommandBuffer, command: &C) {
         // SAFETY: the caller's contract.

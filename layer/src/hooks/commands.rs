@@ -1,12 +1,11 @@
 //! The functions that programs call for commands that can be recorded inside of a render pass, or before which captures
 //! that were deferred must be recorded. Each is generic: an [`Observer`] says what the captures do with the command.
 //!
-//! The hooks for commands that the captures need not see are these functions with [`Unobserved`]. The commands go to the
-//! driver, after captures that were deferred, or are stored until the render pass ends.
+//! The hooks for commands that the captures need not see are these functions with [`Unobserved`]. The commands go to
+//! the driver, after captures that were deferred, or are stored until the render pass ends.
 
 use std::ffi::{CStr, c_void};
 
-use super::entry::untyped;
 use crate::command_buffers::{FastPath, fast_path, with};
 use crate::registry::vk;
 use crate::withheld::arguments::*;
@@ -92,38 +91,11 @@ macro_rules! define {
 commands!(define);
 commands_by_hand!(define);
 
-macro_rules! find {
-    ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
-        /// Returns the hook for a command that the captures need not see. `None` for commands that are not recorded
-        /// inside of a render pass, and before which no captures must be recorded.
-        pub(super) fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
-            $(
-                if [$($command),*].contains(&command) {
-                    return Some(untyped!($name::<Unobserved>));
-                }
-            )*
-            None
-        }
-
-        /// Returns the name of the function for a command, which is the same for all names of the command.
-        pub(super) fn function_of(command: &CStr) -> Option<&'static str> {
-            $(
-                if [$($command),*].contains(&command) {
-                    return Some(stringify!($name));
-                }
-            )*
-            None
-        }
-    };
-}
-
-functions!(find);
-
-/// Generates the function `observed`, which finds the hooks for some commands by the names of their functions: these
+/// Generates the function `hook_of`, which finds the hooks for some commands by the names of their functions: these
 /// functions with an observer.
 macro_rules! observer_hooks {
     ($observer:ty: $($function:ident)*) => {
-        pub(super) fn observed(function: &str) -> ash::vk::PFN_vkVoidFunction {
+        pub(super) fn hook_of(function: &str) -> ash::vk::PFN_vkVoidFunction {
             use $crate::hooks::commands;
             match function {
                 $(stringify!($function) => Some($crate::hooks::entry::untyped!(commands::$function::<$observer>)),)*
@@ -134,6 +106,30 @@ macro_rules! observer_hooks {
 }
 
 pub(super) use observer_hooks;
+
+macro_rules! find {
+    ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
+        /// Returns the name of the function for a command, which is the same for all names of the command.
+        pub(super) fn function_of(command: &CStr) -> Option<&'static str> {
+            $(
+                if [$($command),*].contains(&command) {
+                    return Some(stringify!($name));
+                }
+            )*
+            None
+        }
+
+        observer_hooks! { Unobserved: $($name)* }
+    };
+}
+
+functions!(find);
+
+/// Returns the hook for a command that the captures need not see. `None` for commands that are not recorded inside of a
+/// render pass, and before which no captures must be recorded.
+pub(super) fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
+    hook_of(function_of(command)?)
+}
 
 #[cfg(test)]
 mod tests;

@@ -57,7 +57,7 @@ unsafe fn pass_or_play(
     }
 }
 
-/// The commands whose stages and accesses are translated when they are recorded.
+/// A command whose arguments are translated when it is recorded.
 trait Translate: Command {
     /// Returns the command for the driver. `None` if it is not needed.
     ///
@@ -71,6 +71,7 @@ trait Translate: Command {
     ) -> Option<Self>;
 }
 
+/// The stages and accesses of the command are translated.
 struct Translated;
 
 impl<C: Translate> Observer<C> for Translated {
@@ -164,9 +165,9 @@ impl Translate for PipelineBarrier2 {
     }
 }
 
-/// The wait is recorded twice if the commands of the pass are stored until it ends: before the pass, because the captures
-/// are recorded there, and in the pass. The second wait does no harm, because an event stays set, and barriers in a pass
-/// do not change image layouts.
+/// The wait is recorded twice if the commands of the pass are stored until it ends: before the pass, because the
+/// captures are recorded there, and in the pass. The second wait does no harm, because an event stays set, and barriers
+/// in a pass do not change image layouts.
 impl Translate for WaitEvents {
     unsafe fn translated(
         &self,

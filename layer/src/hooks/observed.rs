@@ -75,9 +75,9 @@ impl<C: Observe> Observer<C> for Observed {
     }
 }
 
-/// Implements [`Observe`] for commands, and generates `observed`. A row is `When function(arguments: Type) |captures| result;`,
-/// or has `|captures, command buffer|`. The function is that of `commands`. The result is converted to [`Forward`]: `()`
-/// means that the command itself is recorded.
+/// Implements [`Observe`] for commands, and generates `hook_of`. A row is `When function(arguments: Type) |captures|
+/// result;`, or has `|captures, command buffer|`. The function is that of `commands`. The result is converted to
+/// [`Forward`]: `()` means that the command itself is recorded.
 macro_rules! observed {
     ($($when:ident $function:ident($arguments:ident: $type:ident)
         |$captures:ident $(, $cmd:ident)?| $result:expr;)*) => {

@@ -132,8 +132,8 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
 }
 
 /// Whether a command only sets state for later commands, or only names them. It must be valid outside of passes. The
-/// other commands with such names write markers, choose the devices that execute what follows, synchronize, or belong to
-/// dynamic rendering.
+/// other commands with such names write markers, choose the devices that execute what follows, synchronize, or belong
+/// to dynamic rendering.
 fn sets_state(name: &str) -> bool {
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     begins(&["vkCmdBind", "vkCmdPush", "vkCmdSet"])

@@ -56,8 +56,8 @@ const NEEDED: [&str; 7] = [
 const HOOKED: [&str; 2] =
     ["vkCmdPreprocessGeneratedCommandsEXT", "vkCreateIndirectCommandsLayoutEXT"];
 
-/// Prefixes of commands outside of passes before which captures must be recorded that were deferred past a barrier. Events
-/// synchronize captures, too. A barrier for the stage `DRAW_INDIRECT` orders the others, as it orders draws.
+/// Prefixes of commands outside of passes before which captures must be recorded that were deferred past a barrier.
+/// Events synchronize captures, too. A barrier for the stage `DRAW_INDIRECT` orders the others, as it orders draws.
 const ENDS_DEFERRAL: [&str; 6] = [
     "vkCmdCopyMemoryIndirect",
     "vkCmdCopyMemoryToImageIndirect",

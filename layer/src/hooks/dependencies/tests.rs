@@ -29,7 +29,7 @@ fn logged() -> Vec<String> {
 }
 
 fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
-    super::hook(command).or_else(|| observed(commands::function_of(command)?))
+    super::hook(command).or_else(|| hook_of(commands::function_of(command)?))
 }
 
 /// The functions of the test driver, which log their arguments.
