@@ -152,6 +152,29 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
 
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
+/// Calls `call` with a function of the layer or driver below, and with the capture support if the layer gives transform
+/// feedback on the physical device.
+///
+/// # Safety
+/// The physical device is live.
+pub(crate) unsafe fn with_support<F>(
+    name: &'static str,
+    device: vk::PhysicalDevice,
+    next: impl Fn(&InstanceData) -> Option<F>,
+    call: impl FnOnce(F, Option<&CaptureSupport>),
+) {
+    guard(name, (), || {
+        let Some(instance) = (unsafe { InstanceData::of(device) }) else {
+            return tracing::error!("{name}: nothing is known of the physical device");
+        };
+        let Some(next) = next(&instance) else {
+            return tracing::error!("{name}: the layer or driver below has none");
+        };
+        let activity = unsafe { instance.activity(device) };
+        call(next, instance.capture_support(&activity).map(AsRef::as_ref));
+    });
+}
+
 /// Calls the layer or driver below to answer a query. If the layer gives transform feedback on the physical device,
 /// the structures that [only the layer knows](CaptureSupport::gives_structure) are not linked into the chain during the
 /// call, and `put` then changes the answer.
@@ -166,21 +189,13 @@ unsafe fn ask<F>(
     call: impl FnOnce(F),
     put: impl FnOnce(&CaptureSupport),
 ) {
-    guard(name, (), || {
-        // SAFETY: the caller's contract.
-        let Some(instance) = (unsafe { InstanceData::of(device) }) else {
-            return tracing::error!("{name}: nothing is known of the physical device");
-        };
-        let Some(next) = next(&instance) else {
-            return tracing::error!("{name}: the layer or driver below has none");
-        };
-        // SAFETY: the caller's contract.
-        let activity = unsafe { instance.activity(device) };
-        let Some(support) = instance.capture_support(&activity) else { return call(next) };
-        // SAFETY: the caller's contract.
-        unsafe { chain::without(answer, |s_type| support.gives_structure(s_type), || call(next)) };
-        put(support);
-    });
+    unsafe {
+        with_support(name, device, next, |next, support| {
+            let Some(support) = support else { return call(next) };
+            chain::without(answer, |s_type| support.gives_structure(s_type), || call(next));
+            put(support);
+        });
+    }
 }
 
 /// Defines a hook for a command that queries features or properties, under one of the command's
@@ -192,7 +207,6 @@ macro_rules! asks {
             device: vk::PhysicalDevice,
             answer: *mut $ty,
         ) {
-            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 ask(
                     $name,

@@ -18,7 +18,6 @@ pub unsafe extern "system" fn vkEnumerateInstanceLayerProperties(
     count: *mut u32,
     layers: *mut vk::LayerProperties,
 ) -> vk::Result {
-    // SAFETY: the caller's contract.
     unsafe { properties::enumerate_instance_layer_properties(count, layers) }
 }
 
@@ -33,7 +32,6 @@ pub unsafe extern "system" fn vkEnumerateInstanceExtensionProperties(
     count: *mut u32,
     extensions: *mut vk::ExtensionProperties,
 ) -> vk::Result {
-    // SAFETY: the caller's contract.
     unsafe { properties::enumerate_instance_extension_properties(layer, count, extensions) }
 }
 
@@ -48,7 +46,6 @@ pub unsafe extern "system" fn vkEnumerateDeviceLayerProperties(
     count: *mut u32,
     layers: *mut vk::LayerProperties,
 ) -> vk::Result {
-    // SAFETY: the caller's contract.
     unsafe { properties::enumerate_device_layer_properties(physical_device, count, layers) }
 }
 
@@ -64,7 +61,6 @@ pub unsafe extern "system" fn vkEnumerateDeviceExtensionProperties(
     count: *mut u32,
     extensions: *mut vk::ExtensionProperties,
 ) -> vk::Result {
-    // SAFETY: the caller's contract.
     unsafe {
         properties::enumerate_device_extension_properties(physical_device, layer, count, extensions)
     }

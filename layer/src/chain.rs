@@ -12,10 +12,7 @@ use std::ptr::NonNull;
 use ash::vk;
 
 use crate::error::Error;
-use crate::interface::{
-    LayerDeviceCreateInfo, LayerDeviceLink, LayerFunction, LayerInstanceCreateInfo,
-    LayerInstanceLink,
-};
+use crate::interface::{LayerCreateInfo, LayerDeviceLink, LayerFunction, LayerInstanceLink};
 
 /// Iterates over the structures of a chain, from the first to the last.
 ///
@@ -40,7 +37,6 @@ pub(crate) unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     if count == 0 || start.is_null() {
         &[]
     } else {
-        // SAFETY: the caller's contract.
         unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 }
@@ -105,23 +101,57 @@ pub(crate) struct OwnLink<L> {
 
 /// A link of the list of layers that the loader passes to `vkCreateInstance` or to `vkCreateDevice`.
 pub(crate) trait Link: Sized {
+    /// The type of the loader's structure with the link.
+    const CREATE_INFO: vk::StructureType;
+    /// The structure in whose chain the loader's structure is.
+    const CHAIN_OF: &'static str;
+
     /// The link of the layer below.
     fn below(&self) -> *mut Self;
 }
 
 impl Link for LayerInstanceLink {
+    const CREATE_INFO: vk::StructureType = vk::StructureType::LOADER_INSTANCE_CREATE_INFO;
+    const CHAIN_OF: &'static str = "VkInstanceCreateInfo";
+
     fn below(&self) -> *mut Self {
         self.p_next
     }
 }
 
 impl Link for LayerDeviceLink {
+    const CREATE_INFO: vk::StructureType = vk::StructureType::LOADER_DEVICE_CREATE_INFO;
+    const CHAIN_OF: &'static str = "VkDeviceCreateInfo";
+
     fn below(&self) -> *mut Self {
         self.p_next
     }
 }
 
 impl<L: Link> OwnLink<L> {
+    /// Finds this layer's link in the chain of a `VkInstanceCreateInfo` or a `VkDeviceCreateInfo`.
+    ///
+    /// # Errors
+    /// [`Error::NoLink`] if the chain contains no link, because no loader called the layer.
+    ///
+    /// # Safety
+    /// The contract of [`structures`], for the chain of the create info. The result must not outlive
+    /// the call of `vkCreateInstance` or `vkCreateDevice`.
+    pub(crate) unsafe fn find(first: *const c_void) -> Result<Self, Error> {
+        // SAFETY: the caller's contract; the type of a structure is what its sType says.
+        unsafe {
+            structures(first)
+                .filter(|structure| structure.as_ref().s_type == L::CREATE_INFO)
+                .map(|structure| structure.cast::<LayerCreateInfo<L>>())
+                .find(|info| info.as_ref().function == LayerFunction::LINK_INFO)
+                .and_then(|info| {
+                    let next = NonNull::new(&raw mut (*info.as_ptr()).layer_info)?;
+                    Some(Self { next, link: NonNull::new(next.read())? })
+                })
+        }
+        .ok_or(Error::NoLink(L::CHAIN_OF))
+    }
+
     pub(crate) fn link(&self) -> &L {
         // SAFETY: the loader's links live until the call that they were passed to returns.
         unsafe { self.link.as_ref() }
@@ -134,55 +164,6 @@ impl<L: Link> OwnLink<L> {
         // allows the layer that is called to write to it.
         unsafe { self.next.write(self.link.as_ref().below()) };
     }
-}
-
-/// Finds this layer's link in the chain of a `VkInstanceCreateInfo`.
-///
-/// # Errors
-/// [`Error::NoLink`] if the chain contains no link, because no loader called the layer.
-///
-/// # Safety
-/// The contract of [`structures`], for the chain of the create info. The result must not outlive
-/// the call of `vkCreateInstance`.
-pub(crate) unsafe fn instance_link(
-    first: *const c_void,
-) -> Result<OwnLink<LayerInstanceLink>, Error> {
-    // SAFETY: the caller's contract; the type of a structure is what its sType says.
-    unsafe {
-        structures(first)
-            .filter(|s| s.as_ref().s_type == vk::StructureType::LOADER_INSTANCE_CREATE_INFO)
-            .map(|s| s.cast::<LayerInstanceCreateInfo>())
-            .find(|info| info.as_ref().function == LayerFunction::LINK_INFO)
-            .and_then(|info| own_link(NonNull::new(&raw mut (*info.as_ptr()).layer_info)?))
-    }
-    .ok_or(Error::NoLink("VkInstanceCreateInfo"))
-}
-
-/// Finds this layer's link in the chain of a `VkDeviceCreateInfo`.
-///
-/// # Errors
-/// The errors of [`instance_link`].
-///
-/// # Safety
-/// The contract of [`instance_link`].
-pub(crate) unsafe fn device_link(first: *const c_void) -> Result<OwnLink<LayerDeviceLink>, Error> {
-    // SAFETY: the caller's contract; the type of a structure is what its sType says.
-    unsafe {
-        structures(first)
-            .filter(|s| s.as_ref().s_type == vk::StructureType::LOADER_DEVICE_CREATE_INFO)
-            .map(|s| s.cast::<LayerDeviceCreateInfo>())
-            .find(|info| info.as_ref().function == LayerFunction::LINK_INFO)
-            .and_then(|info| own_link(NonNull::new(&raw mut (*info.as_ptr()).layer_info)?))
-    }
-    .ok_or(Error::NoLink("VkDeviceCreateInfo"))
-}
-
-/// # Safety
-/// The pointer can be read.
-unsafe fn own_link<L>(next: NonNull<*mut L>) -> Option<OwnLink<L>> {
-    // SAFETY: the caller's contract.
-    let link = NonNull::new(unsafe { next.read() })?;
-    Some(OwnLink { next, link })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use vkxfb::runtime::RuntimeError;
 use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 
 use self::state::DeviceTables;
-pub(crate) use self::state::{CommandBufferState, UnobservedRoute};
+pub(crate) use self::state::{CommandBufferState, FastPath};
 use crate::emulation::captures::{Captures, Executed};
 use crate::emulation::queries::EndedQueries;
 use crate::translate::passes::RenderPasses;
@@ -67,7 +67,6 @@ pub(crate) unsafe fn with(
     handle: vk::CommandBuffer,
     command: impl FnOnce(&mut CommandBufferState),
 ) {
-    // SAFETY: the caller's contract.
     if let Some(state) = unsafe { find(handle) } {
         state.guarded(vk::Result::ERROR_UNKNOWN, command);
     }
@@ -82,7 +81,6 @@ pub(crate) unsafe fn with_arguments(
     handle: vk::CommandBuffer,
     command: impl FnOnce(&mut CommandBufferState, &Arena),
 ) {
-    // SAFETY: the caller's contract.
     if let Some(state) = unsafe { find(handle) } {
         state.guarded(OUT_OF_MEMORY, |state| {
             Arena::with(|arena| command(state, arena));
@@ -104,7 +102,6 @@ pub(crate) unsafe fn observe<R>(
     command: impl FnOnce(&mut CommandBufferState, Option<R>),
 ) {
     let failure = vk::Result::ERROR_UNKNOWN;
-    // SAFETY: the caller's contract.
     if let Some(state) = unsafe { find(handle) } {
         let observed = state.guarded(failure, |state| state.capture(observe)).flatten();
         state.guarded(failure, |state| command(state, observed));
@@ -136,7 +133,6 @@ pub(crate) unsafe fn track<'a>(
     handle: vk::CommandBuffer,
     change: impl FnOnce(&mut Captures),
 ) -> Option<&'a Functions> {
-    // SAFETY: the caller's contract.
     unsafe { find_recent(handle) }?.track(change)
 }
 
@@ -147,11 +143,8 @@ pub(crate) unsafe fn track<'a>(
 /// # Safety
 /// The contract of [`with`].
 #[inline]
-pub(crate) unsafe fn unobserved_route<'a>(
-    handle: vk::CommandBuffer,
-) -> Option<UnobservedRoute<'a>> {
-    // SAFETY: the caller's contract.
-    unsafe { find_recent(handle) }?.unobserved_route()
+pub(crate) unsafe fn fast_path<'a>(handle: vk::CommandBuffer) -> Option<FastPath<'a>> {
+    unsafe { find_recent(handle) }?.fast_path()
 }
 
 /// Logs that the layer drops the commands of an unknown command buffer, once per process.
@@ -175,7 +168,6 @@ pub(crate) unsafe fn reset(
     info: &vk::CommandBufferBeginInfo<'_>,
     passes: Option<&RenderPasses>,
 ) {
-    // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.begin(info, passes)) };
 }
 
@@ -185,7 +177,6 @@ pub(crate) unsafe fn reset(
 /// # Safety
 /// The contract of [`with`], and the command buffer is not pending execution.
 pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
-    // SAFETY: the caller's contract.
     unsafe { with(handle, |found| found.reset(releases)) };
 }
 
@@ -195,7 +186,6 @@ pub(crate) unsafe fn forget(handle: vk::CommandBuffer, releases: bool) {
 /// The contract of [`forget`], for each command buffer, and the application synchronizes access to
 /// the pool.
 pub(crate) unsafe fn pool_reset(device: &Arc<Functions>, pool: vk::CommandPool, releases: bool) {
-    // SAFETY: the caller's contract.
     unsafe { table::for_each_of(device, pool, |found| found.reset(releases)) };
 }
 
@@ -250,7 +240,6 @@ pub(crate) unsafe fn waits<'a>(handle: vk::CommandBuffer) -> Option<&'a Withheld
 /// # Safety
 /// The contract of [`with`].
 pub(crate) unsafe fn failure(handle: vk::CommandBuffer) -> Option<vk::Result> {
-    // SAFETY: the caller's contract.
     unsafe {
         with(handle, |found| found.end(handle));
         find(handle).and_then(|found| found.failure())

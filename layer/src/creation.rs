@@ -29,9 +29,7 @@ impl<'a> Wishes<'a> {
     /// The create info is valid.
     pub(crate) unsafe fn new(info: &'a vk::DeviceCreateInfo<'a>) -> Self {
         let names =
-            // SAFETY: the caller's contract.
             unsafe { chain::slice(info.pp_enabled_extension_names, info.enabled_extension_count) };
-        // SAFETY: the caller's contract.
         let extensions = names.iter().map(|name| unsafe { CStr::from_ptr(*name) }).collect();
         Self { info, extensions }
     }
@@ -113,7 +111,6 @@ impl<'a> Creation<'a> {
         if wishes.is_the_drivers(support) {
             return Ok(creation);
         }
-        // SAFETY: the caller's contract.
         let mut chain = unsafe { Chain::copy(info.p_next) };
         let mut extensions = wishes.extensions.clone();
         // VK_EXT_primitives_generated_query depends on VK_EXT_transform_feedback, so a driver that has the query

@@ -1,4 +1,4 @@
-//! Keeps the layer's state of each device, and has the commands that create and destroy devices.
+//! Keeps the layer's data of each device, and has the commands that create and destroy devices.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -7,20 +7,22 @@ use ash::{ext, vk};
 
 use crate::activity::{Activity, Reason};
 use crate::advertise;
-use crate::chain;
+use crate::chain::OwnLink;
 use crate::command_buffers::device_destroyed;
 use crate::creation::{Creation, Wishes};
-use crate::device_state::DeviceState;
-use crate::dispatch_keys::{DispatchKey, Registry};
+use crate::dispatch_keys::{DispatchKey, DispatchMap};
 use crate::error::Error;
 use crate::features::check_features;
 use crate::guard::guard;
+use crate::hooked_device::HookedDevice;
 use crate::instance::InstanceData;
+use crate::interface::LayerDeviceLink;
 use crate::translate::Translation;
 use crate::versions::Versions;
 
-static DEVICES: Registry<DeviceData> = Registry::new();
+static DEVICES: DispatchMap<DeviceData> = DispatchMap::new();
 
+/// What the layer knows of a device.
 pub(crate) struct DeviceData {
     /// The `vkGetDeviceProcAddr` of the layer or driver below, for commands that the layer does not intercept.
     pub(crate) get_device_proc_addr: vk::PFN_vkGetDeviceProcAddr,
@@ -30,16 +32,16 @@ pub(crate) struct DeviceData {
     /// Whether the layer, instead of the driver, gives transform feedback on this device to
     /// programs that enable it.
     pub(crate) gives: bool,
-    /// The functions and objects that hooks use. `None` if the device needs no hooks, because the layer neither
+    /// What its hooks use. `None` if the device needs no hooks, because the layer neither
     /// emulates captures nor stores the commands of render passes there.
-    pub(crate) state: Option<DeviceState>,
+    pub(crate) hooked: Option<HookedDevice>,
 }
 
 impl DeviceData {
     /// Registers a made-up device, whose functions are those of a test.
     ///
     /// # Safety
-    /// The contract of [`DispatchKey::of`] and [`DeviceState::load`].
+    /// The contract of [`DispatchKey::of`] and [`HookedDevice::load`].
     #[cfg(test)]
     pub(crate) unsafe fn insert(
         handle: vk::Device,
@@ -47,11 +49,11 @@ impl DeviceData {
         destroy_device: vk::PFN_vkDestroyDevice,
         translation: Translation,
     ) {
-        // SAFETY: the caller's contract.
-        let (key, loaded) = unsafe { (DispatchKey::of(handle), DeviceState::load(handle, get)) };
-        let state = Some(DeviceState { translation: Some(translation), ..loaded });
+        let (key, loaded) = unsafe { (DispatchKey::of(handle), HookedDevice::load(handle, get)) };
+        let hooked = Some(HookedDevice { translation: Some(translation), ..loaded });
         let versions = Versions::new(vk::API_VERSION_1_3);
-        let data = Self { get_device_proc_addr: get, destroy_device, versions, gives: true, state };
+        let data =
+            Self { get_device_proc_addr: get, destroy_device, versions, gives: true, hooked };
         if let Some(key) = key {
             DEVICES.insert(key, Arc::new(data));
         }
@@ -59,16 +61,15 @@ impl DeviceData {
 
     /// Returns the data for translating arguments. `None` if transform feedback is not emulated.
     pub(crate) fn translation(&self) -> Option<&Translation> {
-        self.state.as_ref()?.translation.as_ref()
+        self.hooked.as_ref()?.translation.as_ref()
     }
 
-    /// Finds the device state for a handle of a device, a queue or a command buffer. `None` if the device was not
+    /// Finds the data for a handle of a device, a queue or a command buffer. `None` if the device was not
     /// created through the layer.
     ///
     /// # Safety
     /// The contract of [`DispatchKey::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
-        // SAFETY: the caller's contract.
         DEVICES.get(unsafe { DispatchKey::of(handle) }?)
     }
 }
@@ -80,7 +81,6 @@ pub(crate) unsafe extern "system" fn create_device(
     device: *mut vk::Device,
 ) -> vk::Result {
     guard("vkCreateDevice", vk::Result::ERROR_INITIALIZATION_FAILED, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
         let created = unsafe {
             match create_info.as_ref() {
                 Some(create_info) => create(physical_device, create_info, allocator, device),
@@ -102,19 +102,14 @@ unsafe fn create(
     allocator: *const vk::AllocationCallbacks<'_>,
     device: *mut vk::Device,
 ) -> Result<(), Error> {
-    // SAFETY: the caller's contract.
     let instance = unsafe { InstanceData::of(physical_device) };
     let instance = instance.ok_or(Error::Unknown("the physical device"))?;
-    // SAFETY: the caller's contract.
     let activity = unsafe { instance.activity(physical_device) };
 
-    // SAFETY: the caller's contract.
     let wishes = unsafe { Wishes::new(create_info) };
-    // SAFETY: the caller's contract.
     unsafe { check_extensions(&instance, &activity, physical_device, &wishes) }?;
     let support = instance.capture_support(&activity);
     if let Some(support) = support {
-        // SAFETY: the caller's contract.
         unsafe { check_features(create_info.p_next, support) }?;
     }
     // Captures are emulated if the program enables the extension, even if it does not enable the
@@ -123,20 +118,17 @@ unsafe fn create(
     let emulated = support.filter(|support| wishes.are_emulated(support));
 
     // SAFETY: the caller's contract; the link does not leave this call.
-    let mut own = unsafe { chain::device_link(create_info.p_next) }?;
+    let mut own = unsafe { OwnLink::<LayerDeviceLink>::find(create_info.p_next) }?;
     let get_instance_proc_addr = own.link().next_get_instance_proc_addr;
     let get_device_proc_addr = own.link().next_get_device_proc_addr;
     // The link is advanced before the chain is copied, because the copy contains the pointer to the link.
     own.advance();
     let mut creation = match support {
-        Some(support) => {
-            // SAFETY: the caller's contract.
-            Some(unsafe {
-                let first_instances =
-                    emulated.is_some() && instance.has_first_instances(physical_device);
-                Creation::new(&wishes, support, first_instances)
-            }?)
-        }
+        Some(support) => Some(unsafe {
+            let first_instances =
+                emulated.is_some() && instance.has_first_instances(physical_device);
+            Creation::new(&wishes, support, first_instances)
+        }?),
         None => None,
     };
     let below = creation.as_mut().map(Creation::info);
@@ -145,7 +137,6 @@ unsafe fn create(
         let create = get_instance_proc_addr(instance.next.handle(), c"vkCreateDevice".as_ptr());
         std::mem::transmute(create.ok_or(Error::NoCommand("vkCreateDevice"))?)
     };
-    // SAFETY: the caller's contract.
     unsafe { create(physical_device, below.as_ref().unwrap_or(create_info), allocator, device) }
         .result()
         .map_err(Error::Below)?;
@@ -160,12 +151,12 @@ unsafe fn create(
     };
     let records = emulated.is_some() || instance.withholds(&activity);
     // SAFETY: the layer or driver below created the device, and the function is its own.
-    let mut state = records.then(|| unsafe { DeviceState::load(created, get_device_proc_addr) });
-    if let (Some(support), Some(state), Some(creation)) = (emulated, &mut state, &creation) {
+    let mut hooked = records.then(|| unsafe { HookedDevice::load(created, get_device_proc_addr) });
+    if let (Some(support), Some(hooked), Some(creation)) = (emulated, &mut hooked, &creation) {
         // SAFETY: the layer or driver below created the device with what the capture support requires, and the function
         // is its own.
         unsafe {
-            state
+            hooked
                 .emulate(
                     &instance,
                     physical_device,
@@ -181,7 +172,7 @@ unsafe fn create(
                 })?;
         }
     }
-    match (&activity, state.as_ref().and_then(|state| state.emulation.as_ref())) {
+    match (&activity, hooked.as_ref().and_then(|hooked| hooked.emulation.as_ref())) {
         (_, Some(emulation)) => tracing::info!(
             addresses = emulation.context().has_addresses(),
             largest_buffer = emulation.context().max_capture_buffer(),
@@ -192,7 +183,7 @@ unsafe fn create(
     }
     let gives = support.is_some();
     let versions = instance.versions;
-    let data = DeviceData { get_device_proc_addr, destroy_device, versions, gives, state };
+    let data = DeviceData { get_device_proc_addr, destroy_device, versions, gives, hooked };
     DEVICES.insert(key, Arc::new(data));
     Ok(())
 }
@@ -217,7 +208,6 @@ unsafe fn check_extensions(
     let refused = match activity {
         Activity::Active(..) => {
             let found =
-                // SAFETY: the caller's contract.
                 unsafe { instance.next.enumerate_device_extension_properties(physical_device) };
             let shown = advertise::extensions(found.map_err(Error::Below)?, instance, activity);
             let is_shown = |name: &CStr| {
@@ -244,17 +234,15 @@ pub(crate) unsafe extern "system" fn destroy_device(
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
     guard("vkDestroyDevice", (), || {
-        // SAFETY: Vulkan's contract, which is the caller's.
         let Some(key) = (unsafe { DispatchKey::of(device) }) else { return };
         match DEVICES.remove(key) {
-            // SAFETY: Vulkan's contract, which is the caller's.
             Some(data) => unsafe {
-                if let Some(state) = &data.state {
+                if let Some(hooked) = &data.hooked {
                     // Vulkan requires that the device is idle, so its command buffers and objects
                     // are not in use.
-                    device_destroyed(&state.functions);
-                    state.templates.clear();
-                    if let Some(emulation) = &state.emulation {
+                    device_destroyed(&hooked.functions);
+                    hooked.templates.clear();
+                    if let Some(emulation) = &hooked.emulation {
                         emulation.close();
                     }
                 }

@@ -30,9 +30,9 @@ impl DispatchKey {
 /// States are shared: a state that was removed lives on while another thread still uses it. No
 /// method holds the lock when it returns.
 #[derive(Debug)]
-pub(crate) struct Registry<T>(RwLock<BTreeMap<DispatchKey, Arc<T>>>);
+pub(crate) struct DispatchMap<T>(RwLock<BTreeMap<DispatchKey, Arc<T>>>);
 
-impl<T> Registry<T> {
+impl<T> DispatchMap<T> {
     pub(crate) const fn new() -> Self {
         Self(RwLock::new(BTreeMap::new()))
     }
@@ -79,14 +79,14 @@ mod tests {
 
     #[test]
     fn what_is_removed_lives_while_it_is_read() {
-        static REGISTRY: Registry<&str> = Registry::new();
+        static MAP: DispatchMap<&str> = DispatchMap::new();
         let key = DispatchKey(1);
-        REGISTRY.insert(key, Arc::new("first"));
-        let read = REGISTRY.get(key);
-        assert!(REGISTRY.remove(key).is_some());
-        assert_eq!(REGISTRY.remove(key), None);
-        REGISTRY.insert(key, Arc::new("second"));
+        MAP.insert(key, Arc::new("first"));
+        let read = MAP.get(key);
+        assert!(MAP.remove(key).is_some());
+        assert_eq!(MAP.remove(key), None);
+        MAP.insert(key, Arc::new("second"));
         assert_eq!(read.as_deref(), Some(&"first"));
-        assert_eq!(REGISTRY.get(key).as_deref(), Some(&"second"));
+        assert_eq!(MAP.get(key).as_deref(), Some(&"second"));
     }
 }

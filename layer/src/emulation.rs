@@ -173,7 +173,6 @@ impl Emulation {
     /// The device is live and idle, and no command buffer contains captures any more.
     pub(crate) unsafe fn close(&self) {
         self.objects.clear();
-        // SAFETY: the caller's contract.
         unsafe { self.context.destroy(self.kernels.clone(), &mut ()) };
         self.memory.close();
     }
@@ -191,7 +190,6 @@ impl Emulation {
         count: u32,
     ) -> Result<Queries, RuntimeError> {
         let is_shared = kind == QueryKind::PrimitivesGenerated && !self.counts_generated;
-        // SAFETY: the caller's contract.
         unsafe { Queries::new(&self.context, &self.memory, kind, count, is_shared) }
     }
 
@@ -246,7 +244,6 @@ impl Emulation {
     /// outside of a render pass, the command buffer is outside of a render pass now.
     unsafe fn end_conditional_rendering(&self, cmd: vk::CommandBuffer) {
         if let Some(end) = self.functions.end_conditional_rendering_ext {
-            // SAFETY: the caller's contract.
             unsafe { end(cmd) };
         }
     }
@@ -270,7 +267,6 @@ impl Emulation {
             .offset(condition.offset)
             .flags(flags);
         if let Some(begin) = self.functions.begin_conditional_rendering_ext {
-            // SAFETY: the caller's contract.
             unsafe { begin(cmd, &raw const info) };
         }
     }
@@ -289,7 +285,6 @@ unsafe fn max_push_data(instance: &InstanceData, physical_device: vk::PhysicalDe
     let mut properties = vk::PhysicalDeviceProperties2 { p_next, ..Default::default() };
     let optional = &instance.optional;
     if let Some(get) = optional.properties2.or(optional.properties2_khr) {
-        // SAFETY: the caller's contract.
         unsafe { get(physical_device, &raw mut properties) };
     }
     u32::try_from(limits.max_push_data_size).unwrap_or(u32::MAX)

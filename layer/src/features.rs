@@ -125,10 +125,8 @@ type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT;
 /// # Safety
 /// The chain is valid, and may be written.
 pub(crate) unsafe fn put_features(chain: *mut vk::BaseOutStructure<'_>, support: &CaptureSupport) {
-    // SAFETY: the caller's contract.
     for structure in unsafe { chain::structures(chain.cast_const().cast()) } {
         for feature in features_of(structure, support) {
-            // SAFETY: the caller's contract.
             unsafe { feature.place.write(feature.reported.into()) };
         }
     }
@@ -147,10 +145,8 @@ pub(crate) unsafe fn check_features(
     chain: *const c_void,
     support: &CaptureSupport,
 ) -> Result<(), Error> {
-    // SAFETY: the caller's contract.
     let all = unsafe { chain::structures(chain) };
     let mut refused = all.flat_map(|structure| features_of(structure, support)).filter(|feature| {
-        // SAFETY: the caller's contract.
         let is_enabled = unsafe { feature.place.read() } != vk::FALSE;
         is_enabled && !feature.reported && !feature.is_tolerated
     });

@@ -4,7 +4,7 @@
 //! The table in this file has the commands of instances and physical devices. The hooks for
 //! commands of devices are in the files of this folder, each of which has its own table:
 //!
-//! * `unobserved`: commands that the captures need not see,
+//! * `commands`: commands that the captures need not see, and the functions for all commands that can be in a pass,
 //! * `observed`: commands that the captures must see,
 //! * `dependencies`: commands with stages and accesses, which are translated,
 //! * `generated`: commands that execute or prepare device-generated commands,
@@ -15,6 +15,7 @@
 //!
 //! `entry` has the code that these files share.
 
+mod commands;
 mod dependencies;
 mod entry;
 mod external;
@@ -23,7 +24,6 @@ mod objects;
 mod observed;
 mod queries;
 mod recording;
-mod unobserved;
 
 use std::ffi::{CStr, c_char};
 
@@ -154,7 +154,6 @@ instance_hooks! {
 pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Result {
     const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
     guard("vkNegotiateLoaderLayerInterfaceVersion", FAILED, || {
-        // SAFETY: the caller's contract.
         let Some(version) = (unsafe { version.as_mut() }) else { return FAILED };
         if version.s_type != NEGOTIATE_INTERFACE_STRUCT
             || version.loader_layer_interface_version < INTERFACE_VERSION
@@ -174,7 +173,6 @@ pub(crate) unsafe fn negotiate(version: *mut NegotiateLayerInterface) -> vk::Res
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(name: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: the caller's contract.
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
 }
 
@@ -183,7 +181,6 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     guard("vkGetInstanceProcAddr", None, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)) };
         if data.as_ref().is_some_and(|data| data.versions.hide(command)) {
             return None;
@@ -194,7 +191,6 @@ pub(crate) unsafe extern "system" fn get_instance_proc_addr(
             // layers above, such as Mesa's overlay and MangoHud, ask for `vkCreateDevice` with a
             // null instance.
             Some(hook) => data.is_none_or(|data| (hook.is_there)(&data)).then_some(hook.function),
-            // SAFETY: Vulkan's contract, which is the caller's.
             None => unsafe { (data?.get_instance_proc_addr)(instance, name) },
         }
     })
@@ -205,11 +201,9 @@ pub(crate) unsafe extern "system" fn get_device_proc_addr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     guard("vkGetDeviceProcAddr", None, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, DeviceData::of(device)?) };
         match Hook::find(command).filter(|hook| hook.level == Level::Device) {
             Some(hook) => Some(hook.function),
-            // SAFETY: Vulkan's contract, which is the caller's.
             None => unsafe { command_of(&data, device, command) },
         }
     })
@@ -228,19 +222,13 @@ unsafe fn command_of(
     if data.versions.hide(command) {
         return None;
     }
-    let emulated = || {
-        let is_emulated = data.state.as_ref()?.emulation.is_some();
-        [observed::hook, queries::hook, objects::hook, dependencies::hook, generated::hook]
-            .iter()
-            .find_map(|hook| hook(command))
-            .filter(|_| is_emulated)
-    };
+    let is_emulated = data.hooked.as_ref().is_some_and(|hooked| hooked.emulation.is_some());
+    let emulated = || find_emulated(command).filter(|_| is_emulated);
     // If the layer gives the extension, programs never get the driver's implementation of these
     // commands.
     if data.gives && EXTENSION_COMMANDS.binary_search(&command).is_ok() {
         return emulated();
     }
-    // SAFETY: the caller's contract.
     let find = |command: &CStr| unsafe { (data.get_device_proc_addr)(device, command.as_ptr()) };
     // The command belongs to `VK_EXT_extended_dynamic_state3` and to `VK_EXT_shader_object`. It is the only command of
     // these extensions that a driver without transform feedback lacks. If the driver has `vkCmdSetPolygonModeEXT`, the
@@ -250,10 +238,10 @@ unsafe fn command_of(
         return emulated().or_else(|| find(command));
     }
     let next = find(command)?;
-    if data.state.is_none() {
+    if data.hooked.is_none() {
         return Some(next);
     }
-    match emulated().or_else(|| recording::hook(command)).or_else(|| unobserved::hook(command)) {
+    match emulated().or_else(|| recording::hook(command)).or_else(|| commands::hook(command)) {
         None if !is_known(command) => {
             // The layer cannot store a command that it does not know. While the layer stores the commands of a render
             // pass until the pass ends, such a command would go to the driver before them.
@@ -265,6 +253,17 @@ unsafe fn command_of(
         }
         hook => Some(hook.unwrap_or(next)),
     }
+}
+
+/// Returns the hook for a command of a device on which transform feedback is emulated. `None` if the hook does not
+/// depend on that.
+fn find_emulated(command: &CStr) -> vk::PFN_vkVoidFunction {
+    let by_name = [queries::hook, objects::hook, dependencies::hook, generated::hook];
+    let by_function = [observed::hook_of, dependencies::hook_of, generated::hook_of];
+    by_name.iter().find_map(|hook| hook(command)).or_else(|| {
+        let function = commands::function_of(command)?;
+        by_function.iter().find_map(|hook| hook(function))
+    })
 }
 
 /// Whether the layer can store a command until the render pass ends, or need not, because the command is not recorded
@@ -280,12 +279,10 @@ pub(crate) unsafe extern "system" fn get_physical_device_proc_addr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     guard("vk_layerGetPhysicalDeviceProcAddr", None, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
         let (command, data) = unsafe { (text(name)?, InstanceData::of(instance)?) };
         match Hook::find(command) {
             Some(hook) => (hook.level == Level::PhysicalDevice && (hook.is_there)(&data))
                 .then_some(hook.function),
-            // SAFETY: Vulkan's contract, which is the caller's.
             None => unsafe { (data.get_physical_device_proc_addr?)(instance, name) },
         }
     })

@@ -11,7 +11,7 @@ use vkxfb::runtime::{Capabilities, RequiredFeatures, RuntimeError};
 use crate::activity::{Activity, Reason};
 use crate::capture_support::CaptureSupport;
 use crate::chain::{self, OwnLink};
-use crate::dispatch_keys::{DispatchKey, Registry};
+use crate::dispatch_keys::{DispatchKey, DispatchMap};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::interface::{LayerInstanceLink, PFN_GetPhysicalDeviceProcAddr};
@@ -20,7 +20,7 @@ use crate::settings::{Settings, Sources};
 use crate::versions::Versions;
 use crate::{identity, log, system};
 
-static INSTANCES: Registry<InstanceData> = Registry::new();
+static INSTANCES: DispatchMap<InstanceData> = DispatchMap::new();
 
 /// The state of an instance.
 ///
@@ -72,7 +72,6 @@ impl InstanceData {
     /// # Safety
     /// The contract of [`DispatchKey::of`].
     pub(crate) unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
-        // SAFETY: the caller's contract.
         INSTANCES.get(unsafe { DispatchKey::of(handle) }?)
     }
 
@@ -100,7 +99,6 @@ impl InstanceData {
     /// # Safety
     /// The physical device belongs to the instance, which is live.
     pub(crate) unsafe fn has_first_instances(&self, physical_device: vk::PhysicalDevice) -> bool {
-        // SAFETY: the caller's contract.
         let features = unsafe { self.next.get_physical_device_features(physical_device) };
         features.draw_indirect_first_instance == vk::TRUE
     }
@@ -144,10 +142,8 @@ impl InstanceData {
         // The lock is not held during these calls of the layer or driver below. If two threads decide at the same time,
         // they come to the same decision. SAFETY: the caller's contract.
         let asked = unsafe { self.capabilities(device) };
-        // SAFETY: the caller's contract.
         let lists_it = || unsafe { self.lists_the_extension(device) };
         let activity = Activity::decide(asked, lists_it, &self.settings);
-        // SAFETY: the caller's contract.
         let properties = unsafe { self.next.get_physical_device_properties(device) };
         let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy();
         match &activity {
@@ -167,7 +163,6 @@ impl InstanceData {
     /// # Safety
     /// The physical device belongs to the instance, which is live.
     unsafe fn lists_the_extension(&self, device: vk::PhysicalDevice) -> Result<bool, vk::Result> {
-        // SAFETY: the caller's contract.
         let listed = unsafe { self.next.enumerate_device_extension_properties(device) }?;
         let name = ext::transform_feedback::NAME;
         Ok(listed.iter().any(|extension| extension.extension_name_as_c_str() == Ok(name)))
@@ -227,7 +222,6 @@ pub(crate) unsafe extern "system" fn create_instance(
     instance: *mut vk::Instance,
 ) -> vk::Result {
     guard("vkCreateInstance", vk::Result::ERROR_INITIALIZATION_FAILED, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
         let created = unsafe {
             match create_info.as_ref() {
                 Some(create_info) => create(create_info, allocator, instance),
@@ -248,7 +242,6 @@ unsafe fn create(
     allocator: *const vk::AllocationCallbacks<'_>,
     instance: *mut vk::Instance,
 ) -> Result<(), Error> {
-    // SAFETY: the caller's contract.
     let sources = unsafe { Sources::of_process(create_info.p_next) };
     let (settings, problems) = Settings::read(sources);
     system::keep_loaded();
@@ -258,14 +251,13 @@ unsafe fn create(
     }
 
     // SAFETY: the caller's contract; the link does not leave this call.
-    let mut own = unsafe { chain::instance_link(create_info.p_next) }?;
+    let mut own = unsafe { OwnLink::<LayerInstanceLink>::find(create_info.p_next) }?;
     // SAFETY: the caller's contract: the pointer to the application info is null or valid.
     let api_version = unsafe { create_info.p_application_info.as_ref() }
         .map(|application| application.api_version)
         .filter(|version| *version != 0)
         .unwrap_or(vk::API_VERSION_1_0);
     let mut versions = Versions::new(api_version);
-    // SAFETY: the caller's contract.
     let mut call =
         |versions| unsafe { create_below(create_info, versions, allocator, instance, &mut own) };
     match call(versions) {
@@ -307,7 +299,6 @@ unsafe fn create_below(
     own: &mut OwnLink<LayerInstanceLink>,
 ) -> Result<(), Error> {
     let get = own.link().next_get_instance_proc_addr;
-    // SAFETY: the caller's contract.
     let create = unsafe { get(vk::Instance::null(), c"vkCreateInstance".as_ptr()) };
     let create = create.ok_or(Error::NoCommand("vkCreateInstance"))?;
     // SAFETY: the function has the type of the command.
@@ -321,18 +312,15 @@ unsafe fn create_below(
     }
     let mut call = |create_info: &vk::InstanceCreateInfo<'_>| {
         own.advance();
-        // SAFETY: the caller's contract.
         unsafe { create(create_info, allocator, instance) }.result().map_err(Error::Below)
     };
 
     // With an instance of Vulkan 1.0, the layer needs extensions to query features and to create devices. It cannot ask
     // which instance extensions exist, because no way to do that works with all loaders. So it tries to enable the
     // extensions, and leaves them out if that fails.
-    // SAFETY: the caller's contract.
     let enabled = unsafe { enabled_extensions(&create_info) };
     let missing: Vec<_> = RequiredFeatures::instance_extensions(versions.below)
         .iter()
-        // SAFETY: the caller's contract.
         .filter(|missing| !enabled.iter().any(|name| unsafe { CStr::from_ptr(*name) } == **missing))
         .collect();
     let features =
@@ -356,7 +344,6 @@ unsafe fn create_below(
 unsafe fn enabled_extensions(create_info: &vk::InstanceCreateInfo<'_>) -> Vec<*const c_char> {
     let (names, count) =
         (create_info.pp_enabled_extension_names, create_info.enabled_extension_count);
-    // SAFETY: the caller's contract.
     unsafe { chain::slice(names, count) }.to_vec()
 }
 
@@ -365,10 +352,8 @@ pub(crate) unsafe extern "system" fn destroy_instance(
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
     guard("vkDestroyInstance", (), || {
-        // SAFETY: Vulkan's contract, which is the caller's.
         let Some(key) = (unsafe { DispatchKey::of(instance) }) else { return };
         match INSTANCES.remove(key) {
-            // SAFETY: Vulkan's contract, which is the caller's.
             Some(data) => unsafe { (data.next.fp_v1_0().destroy_instance)(instance, allocator) },
             None => tracing::error!("vkDestroyInstance: {}", Error::Unknown("the instance")),
         }

@@ -54,12 +54,12 @@ impl LayerFunction {
     pub const LINK_INFO: Self = Self(0);
 }
 
-/// `VkLayerInstanceCreateInfo`. The `pNext` chain of `VkInstanceCreateInfo` contains one such
-/// structure for each `VkLayerFunction`.
+/// `VkLayerInstanceCreateInfo` or `VkLayerDeviceCreateInfo`. The `pNext` chain of `VkInstanceCreateInfo` or
+/// `VkDeviceCreateInfo` contains one such structure for each `VkLayerFunction`.
 #[repr(C)]
 #[derive(Debug)]
-pub struct LayerInstanceCreateInfo {
-    /// `VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO`
+pub struct LayerCreateInfo<L> {
+    /// `VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO` or `VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO`
     pub s_type: vk::StructureType,
     /// The next structure of the chain.
     pub p_next: *const c_void,
@@ -67,8 +67,14 @@ pub struct LayerInstanceCreateInfo {
     pub function: LayerFunction,
     /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this pointer to the next
     /// link before it calls the layer or driver below.
-    pub layer_info: *mut LayerInstanceLink,
+    pub layer_info: *mut L,
 }
+
+/// `VkLayerInstanceCreateInfo`
+pub type LayerInstanceCreateInfo = LayerCreateInfo<LayerInstanceLink>;
+
+/// `VkLayerDeviceCreateInfo`
+pub type LayerDeviceCreateInfo = LayerCreateInfo<LayerDeviceLink>;
 
 /// `VkLayerInstanceLink`
 #[repr(C)]
@@ -102,22 +108,6 @@ impl LayerInstanceLink {
         let next = None;
         next
     }
-}
-
-/// `VkLayerDeviceCreateInfo`. The `pNext` chain of `VkDeviceCreateInfo` contains one such structure
-/// for each `VkLayerFunction`.
-#[repr(C)]
-#[derive(Debug)]
-pub struct LayerDeviceCreateInfo {
-    /// `VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO`
-    pub s_type: vk::StructureType,
-    /// The next structure of the chain.
-    pub p_next: *const c_void,
-    /// Which member of the union at the end of this structure is valid.
-    pub function: LayerFunction,
-    /// This layer's link, if the function is [`LayerFunction::LINK_INFO`]. The layer advances this pointer to the next
-    /// link before it calls the layer or driver below.
-    pub layer_info: *mut LayerDeviceLink,
 }
 
 /// `VkLayerDeviceLink`

@@ -45,8 +45,8 @@
 //!    It does not use hooks: they call it.
 //! 5. `command_buffers` has the state of each command buffer: its withheld commands, and its captures.
 //!    It uses no device state.
-//! 6. *Devices.* `device_state` has the data that is kept for a device on which passes may be withheld,
-//!    and `device` the state of all devices, and the commands that create and destroy them.
+//! 6. *Devices.* `hooked_device` has what hooks use of a device on which passes may be withheld,
+//!    and `device` the data of all devices, and the commands that create and destroy them.
 //! 7. `hooks` has the table of the commands that the layer intercepts, and the functions that programs
 //!    call instead of the driver's. Other commands go directly to the layer or driver below. On a device
 //!    where the layer is dormant, only `vkGetDeviceProcAddr` and `vkDestroyDevice` do not go there directly.
@@ -112,12 +112,12 @@ mod chain;
 mod command_buffers;
 mod creation;
 mod device;
-mod device_state;
 mod dispatch_keys;
 mod emulation;
 mod error;
 mod features;
 mod guard;
+mod hooked_device;
 mod hooks;
 mod identity;
 mod instance;
@@ -150,7 +150,6 @@ use self::interface::NegotiateLayerInterface;
 pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(
     version: *mut NegotiateLayerInterface,
 ) -> vk::Result {
-    // SAFETY: the caller's contract.
     unsafe { hooks::negotiate(version) }
 }
 
@@ -164,7 +163,6 @@ pub unsafe extern "system" fn vkGetInstanceProcAddr(
     instance: vk::Instance,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: the caller's contract.
     unsafe { hooks::get_instance_proc_addr(instance, name) }
 }
 
@@ -178,6 +176,5 @@ pub unsafe extern "system" fn vkGetDeviceProcAddr(
     device: vk::Device,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: the caller's contract.
     unsafe { hooks::get_device_proc_addr(device, name) }
 }

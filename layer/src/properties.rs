@@ -22,7 +22,6 @@ unsafe fn enumerate<S, T>(
     items: *mut T,
     put: impl Fn(&S, *mut T),
 ) -> vk::Result {
-    // SAFETY: the caller's contract.
     let Some(count) = (unsafe { count.as_mut() }) else {
         return Error::Null("the count").report("an enumeration");
     };
@@ -33,7 +32,6 @@ unsafe fn enumerate<S, T>(
     }
     *count = all.min(*count);
     for (at, item) in found.iter().take(*count as usize).enumerate() {
-        // SAFETY: the caller's contract.
         put(item, unsafe { items.add(at) });
     }
     if *count < all { vk::Result::INCOMPLETE } else { vk::Result::SUCCESS }
@@ -44,7 +42,6 @@ unsafe fn enumerate<S, T>(
 /// # Safety
 /// The pointer is null or to a null-terminated string.
 unsafe fn names_the_layer(name: *const c_char) -> bool {
-    // SAFETY: the caller's contract.
     !name.is_null() && unsafe { CStr::from_ptr(name) } == identity::NAME
 }
 
@@ -58,7 +55,6 @@ unsafe fn enumerate_layers(count: *mut u32, properties: *mut vk::LayerProperties
         .and_then(|layer| layer.description(identity::DESCRIPTION));
     // This fails only if a text is too long. A test checks that none is.
     let layers: Vec<_> = layer.into_iter().collect();
-    // SAFETY: the caller's contract.
     unsafe { enumerate(&layers, count, properties, |layer, place| place.write(*layer)) }
 }
 
@@ -74,7 +70,6 @@ unsafe fn enumerate_extensions(
         extension.extension_name(name).ok()
     };
     let extensions: Vec<_> = extensions.iter().filter_map(extension).collect();
-    // SAFETY: the caller's contract.
     unsafe { enumerate(&extensions, count, properties, |item, place| place.write(*item)) }
 }
 
@@ -84,9 +79,8 @@ pub(crate) unsafe extern "system" fn enumerate_instance_layer_properties(
     count: *mut u32,
     properties: *mut vk::LayerProperties,
 ) -> vk::Result {
-    guard("vkEnumerateInstanceLayerProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe { enumerate_layers(count, properties) }
+    guard("vkEnumerateInstanceLayerProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || unsafe {
+        enumerate_layers(count, properties)
     })
 }
 
@@ -97,9 +91,8 @@ pub(crate) unsafe extern "system" fn enumerate_device_layer_properties(
     count: *mut u32,
     properties: *mut vk::LayerProperties,
 ) -> vk::Result {
-    guard("vkEnumerateDeviceLayerProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe { enumerate_layers(count, properties) }
+    guard("vkEnumerateDeviceLayerProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || unsafe {
+        enumerate_layers(count, properties)
     })
 }
 
@@ -110,16 +103,17 @@ pub(crate) unsafe extern "system" fn enumerate_instance_extension_properties(
     count: *mut u32,
     properties: *mut vk::ExtensionProperties,
 ) -> vk::Result {
-    guard("vkEnumerateInstanceExtensionProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe {
+    guard(
+        "vkEnumerateInstanceExtensionProperties",
+        vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+        || unsafe {
             if names_the_layer(layer) {
                 enumerate_extensions(&identity::INSTANCE_EXTENSIONS, count, properties)
             } else {
                 vk::Result::ERROR_LAYER_NOT_PRESENT
             }
-        }
-    })
+        },
+    )
 }
 
 /// `vkEnumerateDeviceExtensionProperties`: for this layer's name, returns the extensions of this layer; without a name,
@@ -131,27 +125,24 @@ pub(crate) unsafe extern "system" fn enumerate_device_extension_properties(
     properties: *mut vk::ExtensionProperties,
 ) -> vk::Result {
     const NAME: &str = "vkEnumerateDeviceExtensionProperties";
-    guard(NAME, vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe {
-            if names_the_layer(layer) {
-                return enumerate_extensions(&identity::DEVICE_EXTENSIONS, count, properties);
+    guard(NAME, vk::Result::ERROR_OUT_OF_HOST_MEMORY, || unsafe {
+        if names_the_layer(layer) {
+            return enumerate_extensions(&identity::DEVICE_EXTENSIONS, count, properties);
+        }
+        let Some(instance) = InstanceData::of(physical_device) else {
+            return Error::Unknown("the physical device").report(NAME);
+        };
+        if !layer.is_null() {
+            let next = instance.next.fp_v1_0().enumerate_device_extension_properties;
+            return next(physical_device, layer, count, properties);
+        }
+        match instance.next.enumerate_device_extension_properties(physical_device) {
+            Ok(found) => {
+                let activity = instance.activity(physical_device);
+                let shown = advertise::extensions(found, &instance, &activity);
+                enumerate(&shown, count, properties, |item, place| place.write(*item))
             }
-            let Some(instance) = InstanceData::of(physical_device) else {
-                return Error::Unknown("the physical device").report(NAME);
-            };
-            if !layer.is_null() {
-                let next = instance.next.fp_v1_0().enumerate_device_extension_properties;
-                return next(physical_device, layer, count, properties);
-            }
-            match instance.next.enumerate_device_extension_properties(physical_device) {
-                Ok(found) => {
-                    let activity = instance.activity(physical_device);
-                    let shown = advertise::extensions(found, &instance, &activity);
-                    enumerate(&shown, count, properties, |item, place| place.write(*item))
-                }
-                Err(result) => result,
-            }
+            Err(result) => result,
         }
     })
 }
@@ -161,9 +152,8 @@ pub(crate) unsafe extern "system" fn get_tool_properties(
     count: *mut u32,
     properties: *mut vk::PhysicalDeviceToolProperties<'_>,
 ) -> vk::Result {
-    guard("vkGetPhysicalDeviceToolProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe { tools(physical_device, count, properties, |i| i.optional.tool_properties) }
+    guard("vkGetPhysicalDeviceToolProperties", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || unsafe {
+        tools(physical_device, count, properties, |i| i.optional.tool_properties)
     })
 }
 
@@ -172,9 +162,8 @@ pub(crate) unsafe extern "system" fn get_tool_properties_ext(
     count: *mut u32,
     properties: *mut vk::PhysicalDeviceToolProperties<'_>,
 ) -> vk::Result {
-    guard("vkGetPhysicalDeviceToolPropertiesEXT", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || {
-        // SAFETY: Vulkan's contract, which is the caller's.
-        unsafe { tools(physical_device, count, properties, |i| i.optional.tool_properties_ext) }
+    guard("vkGetPhysicalDeviceToolPropertiesEXT", vk::Result::ERROR_OUT_OF_HOST_MEMORY, || unsafe {
+        tools(physical_device, count, properties, |i| i.optional.tool_properties_ext)
     })
 }
 
@@ -188,17 +177,14 @@ unsafe fn tools(
     properties: *mut vk::PhysicalDeviceToolProperties<'_>,
     next: impl Fn(&InstanceData) -> Option<vk::PFN_vkGetPhysicalDeviceToolProperties>,
 ) -> vk::Result {
-    // SAFETY: the caller's contract.
     let instance = unsafe { InstanceData::of(physical_device) };
     let Some(instance) = instance else {
         return Error::Unknown("the physical device").report("vkGetPhysicalDeviceToolProperties");
     };
-    // SAFETY: the caller's contract.
     let mut tools: Vec<_> = unsafe { this_tool(&instance, physical_device) }.into_iter().collect();
     if let Some(next) = next(&instance) {
         // The layer or driver below gets memory of this layer with room for all tools, because the validation layer of
         // Debian 12 writes its entry even if the program's memory has no room for it.
-        // SAFETY: the caller's contract.
         match unsafe { tools_below(next, physical_device) } {
             Ok(below) => tools.extend(below),
             Err(result) => return result,
@@ -215,7 +201,6 @@ unsafe fn tools(
             (*place).layer = tool.layer;
         }
     };
-    // SAFETY: the caller's contract.
     unsafe { enumerate(&tools, count, properties, put) }
 }
 
@@ -227,7 +212,6 @@ unsafe fn this_tool(
     instance: &InstanceData,
     physical_device: vk::PhysicalDevice,
 ) -> Option<vk::PhysicalDeviceToolProperties<'static>> {
-    // SAFETY: the caller's contract.
     let activity = unsafe { instance.activity(physical_device) };
     let version = CString::new(env!("CARGO_PKG_VERSION")).ok()?;
     // The description has room for 255 bytes, and the text of the activity may be longer.
@@ -247,7 +231,6 @@ unsafe fn tools_below(
     physical_device: vk::PhysicalDevice,
 ) -> Result<Vec<vk::PhysicalDeviceToolProperties<'static>>, vk::Result> {
     let mut count = 0;
-    // SAFETY: the caller's contract.
     unsafe { next(physical_device, &mut count, std::ptr::null_mut()) }.result()?;
     let mut tools = vec![vk::PhysicalDeviceToolProperties::default(); count as usize];
     if count > 0 {

@@ -137,7 +137,6 @@ unsafe fn create_pipeline(
     render_pass: vk::RenderPass,
 ) -> (vk::Pipeline, vk::PipelineLayout) {
     let device = ctx.device();
-    // SAFETY: the caller's contract.
     unsafe {
         let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(ranges);
         let layout = device.create_pipeline_layout(&info, None).unwrap();

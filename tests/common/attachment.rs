@@ -25,7 +25,6 @@ impl Attachment {
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(usage);
-        // SAFETY: the caller's contract.
         unsafe {
             let image = device.create_image(&info, None).unwrap();
             let needs = device.get_image_memory_requirements(image);
@@ -67,14 +66,12 @@ impl Attachment {
             .image_subresource(subresource)
             .image_extent(vk::Extent3D { width: side, height: side, depth: 1 });
         let from = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
-        // SAFETY: the caller's contract.
         unsafe { device.cmd_copy_image_to_buffer(cmd, self.image, from, buffer, &[region]) };
     }
 
     /// # Safety
     /// Nothing that uses it is in flight.
     pub unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract.
         unsafe {
             device.destroy_image_view(self.view, None);
             device.destroy_image(self.image, None);
@@ -100,7 +97,6 @@ impl Pass {
         let subpasses = [vk::SubpassDescription::default()];
         let info =
             vk::RenderPassCreateInfo::default().subpasses(&subpasses).dependencies(dependencies);
-        // SAFETY: the caller's contract.
         unsafe { Self::of(device, device.create_render_pass(&info, None).unwrap(), 1, &[]) }
     }
 
@@ -115,7 +111,6 @@ impl Pass {
         side: u32,
         views: &[vk::ImageView],
     ) -> Self {
-        // SAFETY: the caller's contract.
         unsafe { Self::of(device, render_pass(device, format, views.len() as u32), side, views) }
     }
 
@@ -131,7 +126,6 @@ impl Pass {
             .width(side)
             .height(side)
             .layers(1);
-        // SAFETY: the caller's contract.
         Self { raw, framebuffer: unsafe { device.create_framebuffer(&info, None) }.unwrap(), side }
     }
 
@@ -157,7 +151,6 @@ impl Pass {
         record: impl FnOnce() -> R,
     ) -> R {
         let (begin, inline) = (self.begin_info(clears), vk::SubpassContents::INLINE);
-        // SAFETY: the caller's contract.
         unsafe {
             device.cmd_begin_render_pass(cmd, &begin, inline);
             device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
@@ -170,7 +163,6 @@ impl Pass {
     /// # Safety
     /// Nothing that uses it is in flight.
     pub unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract.
         unsafe {
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.raw, None);
@@ -206,7 +198,6 @@ unsafe fn render_pass(device: &ash::Device, format: vk::Format, count: u32) -> v
         .attachments(&attachments)
         .subpasses(&subpasses)
         .dependencies(&dependencies);
-    // SAFETY: the caller's contract.
     unsafe { device.create_render_pass(&info, None) }.unwrap()
 }
 
@@ -264,7 +255,6 @@ impl Drawing {
             .render_pass(render_pass);
         info.p_next = chain;
         let cache = vk::PipelineCache::null();
-        // SAFETY: the caller's contract.
         unsafe { device.create_graphics_pipelines(cache, &[info], None) }.unwrap()[0]
     }
 }
@@ -275,7 +265,6 @@ impl Drawing {
 /// The device is live.
 pub unsafe fn shader_module(device: &ash::Device, words: &[u32]) -> vk::ShaderModule {
     let info = vk::ShaderModuleCreateInfo::default().code(words);
-    // SAFETY: the caller's contract.
     unsafe { device.create_shader_module(&info, None) }.unwrap()
 }
 
@@ -288,7 +277,6 @@ pub unsafe fn with_stages<R>(
     shaders: &[(vk::ShaderStageFlags, &[u32])],
     create: impl FnOnce(&[vk::PipelineShaderStageCreateInfo<'_>]) -> R,
 ) -> R {
-    // SAFETY: the caller's contract.
     unsafe {
         let stage = |&(stage, words): &(_, &[u32])| {
             let module = shader_module(device, words);

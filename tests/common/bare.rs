@@ -173,7 +173,6 @@ impl BareInstance {
     /// As `vkCreateDevice`.
     pub unsafe fn create_device(&self, info: &vk::DeviceCreateInfo<'_>) -> ash::Device {
         let _alone = alone();
-        // SAFETY: the caller's contract.
         unsafe { self.raw.create_device(self.physical_device(), info, None) }.unwrap()
     }
 
@@ -307,7 +306,6 @@ impl BareDevice {
     /// # Safety
     /// Nothing that uses it is in flight.
     pub unsafe fn destroy_buffer(&self, buffer: HostBuffer) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.raw.destroy_buffer(buffer.raw, None);
             self.raw.free_memory(buffer.memory, None);
@@ -324,7 +322,6 @@ impl BareDevice {
         record: impl FnOnce(vk::CommandBuffer),
     ) {
         let device = &self.raw;
-        // SAFETY: the caller's contract.
         unsafe {
             let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
             let pool = device.create_command_pool(&info, None).unwrap();

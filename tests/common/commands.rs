@@ -117,7 +117,6 @@ impl Draw {
             vertex_offset: span.vertex_offset,
             first_instance: instances.first,
         };
-        // SAFETY: the caller's contract.
         unsafe {
             match self {
                 Self::Direct { indexed: false, span, instances } => {
@@ -198,7 +197,6 @@ impl Commands {
         let bind = self.xfb().cmd_bind_transform_feedback_buffers_ext;
         for (number, range) in (0..).zip(ranges) {
             if let Some(Range { offset, size }) = range {
-                // SAFETY: the caller's contract.
                 unsafe { bind(cmd, number, 1, &buffer, offset, size) };
             }
         }
@@ -209,7 +207,6 @@ impl Commands {
     pub unsafe fn begin(&self, cmd: vk::CommandBuffer, buffer: vk::Buffer, counters: &Counters) {
         let begin = self.xfb().cmd_begin_transform_feedback_ext;
         with_counters(counters, buffer, |first, count, buffers, offsets| {
-            // SAFETY: the caller's contract.
             unsafe { begin(cmd, first, count, buffers, offsets) };
         });
     }
@@ -219,7 +216,6 @@ impl Commands {
     pub unsafe fn end(&self, cmd: vk::CommandBuffer, buffer: vk::Buffer, counters: &Counters) {
         let end = self.xfb().cmd_end_transform_feedback_ext;
         with_counters(counters, buffer, |first, count, buffers, offsets| {
-            // SAFETY: the caller's contract.
             unsafe { end(cmd, first, count, buffers, offsets) };
         });
     }
@@ -228,7 +224,6 @@ impl Commands {
     /// `cmd` is being recorded, in a render pass instance, with all that the draw reads bound.
     pub unsafe fn draw(&self, cmd: vk::CommandBuffer, buffer: vk::Buffer, draw: &Draw) {
         let Self { device, indirect_count, .. } = self;
-        // SAFETY: the caller's contract.
         unsafe {
             match draw {
                 Draw::Direct { indexed: false, span, instances: i } => {
@@ -364,7 +359,6 @@ impl QueryPools {
     /// Nothing is in flight.
     pub unsafe fn destroy(self) {
         for pool in self.pools {
-            // SAFETY: the caller's contract.
             unsafe { self.device.destroy_query_pool(pool, None) };
         }
     }

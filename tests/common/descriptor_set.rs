@@ -47,7 +47,6 @@ impl DescriptorSet {
     /// The buffer is live and has the usage of the descriptor's type, and no submission uses the
     /// set.
     pub unsafe fn write(&self, device: &ash::Device, buffer: vk::Buffer) {
-        // SAFETY: the caller's contract.
         unsafe { self.write_range(device, buffer, 0, vk::WHOLE_SIZE) };
     }
 
@@ -67,7 +66,6 @@ impl DescriptorSet {
             .dst_set(self.raw)
             .descriptor_type(self.ty)
             .buffer_info(&infos);
-        // SAFETY: the caller's contract.
         unsafe { device.update_descriptor_sets(&[write], &[]) };
     }
 }

@@ -52,7 +52,6 @@ pub unsafe fn begin_render_pass(
         .framebuffer(framebuffer)
         .render_area(vk::Rect2D::default().extent(vk::Extent2D { width: 1, height: 1 }));
     if backend != Backend::Compute {
-        // SAFETY: the caller's contract.
         unsafe { ctx.device().cmd_begin_render_pass(cmd, &info, vk::SubpassContents::INLINE) };
     }
 }
@@ -63,7 +62,6 @@ pub unsafe fn begin_render_pass(
 /// `cmd` is being recorded, and was given to [`begin_render_pass`].
 pub unsafe fn end_render_pass(ctx: &Context, cmd: vk::CommandBuffer, backend: Backend) {
     if backend != Backend::Compute {
-        // SAFETY: the caller's contract.
         unsafe { ctx.device().cmd_end_render_pass(cmd) };
     }
 }

@@ -15,7 +15,6 @@ pub unsafe fn pipeline(
     words: &[u32],
 ) -> vk::Pipeline {
     let info = vk::GraphicsPipelineCreateInfo::default().layout(layout);
-    // SAFETY: the caller's contract.
     unsafe { of_shaders(device, &[(vk::ShaderStageFlags::VERTEX, words)], info) }
 }
 
@@ -28,7 +27,6 @@ pub unsafe fn of_shaders(
     shaders: &[(vk::ShaderStageFlags, &[u32])],
     info: vk::GraphicsPipelineCreateInfo<'_>,
 ) -> vk::Pipeline {
-    // SAFETY: the caller's contract.
     unsafe {
         attachment::with_stages(device, shaders, |stages| {
             create(device, vk::PipelineCache::null(), info.stages(stages)).unwrap()
@@ -70,7 +68,6 @@ pub unsafe fn create(
     if info.render_pass == vk::RenderPass::null() && !first.is_some_and(is_rendering) {
         info = info.push_next(&mut rendering);
     }
-    // SAFETY: the caller's contract.
     let made = unsafe { device.create_graphics_pipelines(cache, &[info], None) };
     made.map(|made| made[0]).map_err(|(_, error)| error)
 }
@@ -84,7 +81,6 @@ pub unsafe fn compute(
     words: &[u32],
     info: vk::ComputePipelineCreateInfo<'_>,
 ) -> vk::Pipeline {
-    // SAFETY: the caller's contract.
     unsafe {
         attachment::with_stages(device, &[(vk::ShaderStageFlags::COMPUTE, words)], |stages| {
             let info = info.stage(stages[0]);

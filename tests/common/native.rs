@@ -83,7 +83,6 @@ impl NativeDevice {
         pipeline: vk::Pipeline,
         record: impl FnOnce(),
     ) {
-        // SAFETY: the caller's contract.
         unsafe { self.pass.instance(&self.raw, cmd, &[], pipeline, record) };
     }
 }

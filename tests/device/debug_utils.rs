@@ -27,14 +27,12 @@ unsafe extern "system" fn name(
     _device: vk::Device,
     info: *const vk::DebugUtilsObjectNameInfoEXT<'_>,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     let (ty, name) = unsafe { ((*info).object_type, CStr::from_ptr((*info).p_object_name)) };
     told(format!("{ty:?} {}", name.to_str().unwrap()));
     vk::Result::SUCCESS
 }
 
 unsafe extern "system" fn begin(_cmd: vk::CommandBuffer, label: *const vk::DebugUtilsLabelEXT<'_>) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     told(format!("begin {}", unsafe { CStr::from_ptr((*label).p_label_name) }.to_str().unwrap()));
 }
 
@@ -48,7 +46,6 @@ unsafe extern "system" fn get_device_proc_addr(
     _device: vk::Device,
     command: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: Vulkan's contract, which is the caller's.
     let function: *const () = match unsafe { CStr::from_ptr(command) }.to_bytes() {
         b"vkSetDebugUtilsObjectNameEXT" => name as _,
         b"vkCmdBeginDebugUtilsLabelEXT" => begin as _,

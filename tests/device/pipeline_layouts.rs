@@ -428,7 +428,6 @@ unsafe fn make_sets(
     let sizes = [D::UNIFORM_BUFFER, D::SAMPLER, D::STORAGE_BUFFER, D::UNIFORM_TEXEL_BUFFER]
         .map(|ty| vk::DescriptorPoolSize { ty, descriptor_count: 2 });
     let info = vk::DescriptorPoolCreateInfo::default().max_sets(2).pool_sizes(&sizes);
-    // SAFETY: the caller's contract.
     unsafe {
         let pool = device.create_descriptor_pool(&info, None).unwrap();
         let info =

@@ -32,13 +32,11 @@ unsafe extern "system" fn create_compute_pipelines(
 ) -> vk::Result {
     assert_eq!(count, 1);
     if FAILS.load(Ordering::Relaxed) {
-        // SAFETY: Vulkan's contract, which is the caller's.
         unsafe { *pipelines = vk::Pipeline::null() };
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
     CREATED.fetch_add(1, Ordering::Relaxed);
     let driver = DRIVER.get().unwrap();
-    // SAFETY: as above.
     unsafe { driver(device, cache, count, infos, allocator, pipelines) }
 }
 

@@ -32,7 +32,6 @@ unsafe extern "system" fn create_descriptor_set_layout(
     layout: *mut vk::DescriptorSetLayout,
 ) -> vk::Result {
     let driver = DRIVER.get().unwrap().create_descriptor_set_layout;
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let result = driver(device, info, allocator, layout);
         LIVE.lock().unwrap().insert(*layout);
@@ -47,7 +46,6 @@ unsafe extern "system" fn destroy_descriptor_set_layout(
 ) {
     LIVE.lock().unwrap().remove(&layout);
     let driver = DRIVER.get().unwrap().destroy_descriptor_set_layout;
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe { driver(device, layout, allocator) };
 }
 
@@ -58,7 +56,6 @@ unsafe extern "system" fn create_pipeline_layout(
     layout: *mut vk::PipelineLayout,
 ) -> vk::Result {
     let driver = DRIVER.get().unwrap().create_pipeline_layout;
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let result = driver(device, info, allocator, layout);
         let count = (*info).set_layout_count as usize;
@@ -78,14 +75,12 @@ unsafe extern "system" fn create_compute_pipelines(
     pipelines: *mut vk::Pipeline,
 ) -> vk::Result {
     assert_eq!(count, 1);
-    // SAFETY: Vulkan's contract, which is the caller's.
     let layout = unsafe { (*infos).layout };
     let sets = OF.lock().unwrap()[&layout].clone();
     let live = LIVE.lock().unwrap();
     assert!(sets.iter().all(|set| live.contains(set)), "a set layout was destroyed");
     CREATED.lock().unwrap().push(sets.len());
     let driver = DRIVER.get().unwrap().create_compute_pipelines;
-    // SAFETY: as above.
     unsafe { driver(device, cache, count, infos, allocator, pipelines) }
 }
 

@@ -56,7 +56,7 @@ const PACKAGES: [Package; 8] = [
             "capture_support features activity instance advertise properties android creation",
             "emulation",
             "command_buffers",
-            "device_state device",
+            "hooked_device device",
             "hooks",
         ],
     },

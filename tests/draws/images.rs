@@ -162,7 +162,6 @@ pub unsafe fn barrier(ctx: &Context, cmd: vk::CommandBuffer) {
         .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
         .dst_access_mask(vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE);
     let all = vk::PipelineStageFlags::ALL_COMMANDS;
-    // SAFETY: the caller's contract.
     unsafe {
         ctx.device().cmd_pipeline_barrier(
             cmd,

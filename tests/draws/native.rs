@@ -99,7 +99,6 @@ impl Native {
     /// # Safety
     /// Nothing is in flight.
     pub unsafe fn destroy(self, ctx: &Context) {
-        // SAFETY: the caller's contract.
         unsafe { self.pipelines.destroy(ctx) };
     }
 
@@ -127,7 +126,6 @@ impl Native {
     ) -> Result<(), GpuError> {
         let steps = &round.program.rounds[round.round];
         let mut recording = Recording { cmd, ..Default::default() };
-        // SAFETY: the caller's contract.
         unsafe {
             if round.round == 0 {
                 sets.write(ctx, round);
@@ -153,7 +151,6 @@ impl Native {
         let (device, cmd) = (ctx.device(), recording.cmd);
         let places = &queries.places[round.number];
         let mut rest = steps;
-        // SAFETY: the caller's contract.
         unsafe {
             while let [step, behind @ ..] = rest {
                 rest = behind;
@@ -256,7 +253,6 @@ impl Native {
                 .map(|(b, has)| has.then_some(4 * b))
                 .collect(),
         };
-        // SAFETY: the caller's contract.
         unsafe {
             if recording.is_active {
                 self.commands.end(cmd, self.hidden_counters, &counters);
@@ -281,7 +277,6 @@ impl Native {
         change: &StateChange,
     ) -> Result<(), GpuError> {
         let (device, cmd) = (ctx.device(), recording.cmd);
-        // SAFETY: the caller's contract.
         unsafe {
             match change {
                 StateChange::Pipeline(state) => self.bind(ctx, recording, *state)?,
@@ -347,7 +342,6 @@ impl Recording {
     /// As [`record`](Native::record).
     unsafe fn execute(&mut self, ctx: &Context) {
         if !self.executed.is_empty() {
-            // SAFETY: the caller's contract.
             unsafe { ctx.device().cmd_execute_commands(self.cmd, &self.executed) };
             self.executed.clear();
         }

@@ -140,7 +140,6 @@ impl Machine<'_> {
         let program = self.round.program;
         let mut steps = program.executed(self.round.round).into_iter();
         while let Some(step) = steps.next() {
-            // SAFETY: the caller's contract.
             unsafe {
                 match step {
                     Step::Begin(counters) => {
@@ -204,7 +203,6 @@ impl Machine<'_> {
             .buffers(&bound.captures)
             .vertex_buffers(&bound.vertices)
             .counters(&counter_buffers);
-        // SAFETY: the caller's contract.
         unsafe {
             device::begin_render_pass(self.ctx, self.cmd, backend, self.pass);
             let mut capture = Capture::new(self.ctx, self.kernels);
@@ -256,7 +254,6 @@ impl Machine<'_> {
         bound: &Bound,
         f: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             let mut capture = Capture::new(self.ctx, self.kernels);
             let mut recorder = Recorder::begin_inactive(&mut capture, arena, self.cmd)?;
@@ -282,7 +279,6 @@ impl Machine<'_> {
         let pools = self.queries.map_or(&[][..], |queries| &queries.pools);
         for (pool, active) in pools.iter().zip(bound.queries) {
             if let Some(place) = active {
-                // SAFETY: the caller's contract.
                 unsafe { recorder.begin_query(pool, place) }?;
             }
         }
@@ -298,7 +294,6 @@ impl Machine<'_> {
             match step {
                 Step::BeginQuery(query) => {
                     let (pool, _, place) = self.query(*query);
-                    // SAFETY: the caller's contract.
                     unsafe { pool.reset(self.ctx, self.cmd, place, 1) }?;
                 }
                 Step::EndSecondary => break,

@@ -62,7 +62,6 @@ impl SetLayouts {
     /// Nothing is in flight.
     pub unsafe fn destroy(self, ctx: &Context) {
         for layout in self.0 {
-            // SAFETY: the caller's contract.
             unsafe { ctx.device().destroy_descriptor_set_layout(layout, None) };
         }
     }
@@ -153,7 +152,6 @@ impl Sets {
     /// # Safety
     /// Nothing is in flight.
     pub unsafe fn destroy(self, ctx: &Context) {
-        // SAFETY: the caller's contract.
         unsafe { ctx.device().destroy_descriptor_pool(self.pool, None) };
     }
 }

@@ -384,7 +384,6 @@ impl Machine {
             sequence,
             Sequence::BarrierBehind | Sequence::EventBehind | Sequence::RenderPassBehind
         );
-        // SAFETY: the caller's contract.
         unsafe {
             if copies_in {
                 self.copy(cmd, 0, 1);
@@ -434,7 +433,6 @@ impl Machine {
     unsafe fn copy(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
         let region = vk::BufferCopy { size: SIZE, ..Default::default() };
         let (from, to) = (self.buffers[from].raw, self.buffers[to].raw);
-        // SAFETY: the caller's contract.
         unsafe { self.device.raw.cmd_copy_buffer(cmd, from, to, &[region]) };
     }
 
@@ -445,7 +443,6 @@ impl Machine {
         let xfb = self.xfb.fp();
         let (from, to) = (self.buffers[from].raw, self.buffers[to].raw);
         let no_counters = (std::ptr::null(), std::ptr::null());
-        // SAFETY: the caller's contract.
         unsafe {
             device.cmd_bind_vertex_buffers(cmd, 0, &[from], &[0]);
             (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &to, &0, &SIZE);
@@ -463,7 +460,6 @@ impl Machine {
     unsafe fn capture_part(&self, cmd: vk::CommandBuffer, offset: u64, counter: u64) {
         let (device, xfb, none) = (&self.device.raw, self.xfb.fp(), std::ptr::null());
         let [from, to, counters, _] = self.buffers.each_ref().map(|buffer| &buffer.raw);
-        // SAFETY: the caller's contract.
         unsafe {
             device.cmd_bind_vertex_buffers(cmd, 0, &[*from], &[0]);
             (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, to, &offset, &RECORD);
@@ -481,14 +477,12 @@ impl Machine {
         let flags = vk::DependencyFlags::empty();
         let (src, dst) = (source.0, destination.0);
         let device = &self.device.raw;
-        // SAFETY: the caller's contract.
         unsafe { device.cmd_pipeline_barrier(cmd, src, dst, flags, &[barrier], &[], &[]) };
     }
 
     /// # Safety
     /// As [`record`](Self::record), outside of a pass.
     unsafe fn event(&self, cmd: vk::CommandBuffer, dependency: Dependency) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.device.raw.cmd_set_event(cmd, self.event, dependency[0].0);
             self.wait(cmd, dependency);
@@ -504,7 +498,6 @@ impl Machine {
             vk::MemoryBarrier::default().src_access_mask(source.1).dst_access_mask(destination.1);
         let (src, dst) = (source.0, destination.0);
         let device = &self.device.raw;
-        // SAFETY: the caller's contract.
         unsafe { device.cmd_wait_events(cmd, &[self.event], src, dst, &[barrier], &[], &[]) };
     }
 
@@ -514,7 +507,6 @@ impl Machine {
     /// As [`record`](Self::record).
     unsafe fn execute(&self, cmd: vk::CommandBuffer, pass: Pass, pipeline: vk::Pipeline) {
         let device = &self.device.raw;
-        // SAFETY: the caller's contract.
         unsafe {
             let info = vk::CommandBufferAllocateInfo::default()
                 .command_pool(self.pool)
@@ -559,7 +551,6 @@ impl Machine {
             .vertex_input_state(&vertex_input)
             .layout(self.layout)
             .render_pass(render_pass);
-        // SAFETY: the caller's contract.
         unsafe { discard::create(&self.device.raw, vk::PipelineCache::null(), info) }.unwrap()
     }
 }

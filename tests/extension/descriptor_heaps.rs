@@ -272,7 +272,6 @@ impl Device {
             heaps::Resource { s_type: heaps::s_type(2), p_next: std::ptr::null(), ty, data };
         let place =
             heaps::HostRange { address: place.cast(), size: self.limits.buffer_size as usize };
-        // SAFETY: the caller's contract.
         let result = unsafe {
             (self.write)(self.program.raw.handle(), 1, &raw const resource, &raw const place)
         };
@@ -296,7 +295,6 @@ impl Device {
             offset: offset as u32,
             data: heaps::HostRange { address: data.as_ptr().cast_mut().cast(), size: data.len() },
         };
-        // SAFETY: the caller's contract.
         unsafe { (self.push)(cmd, &raw const info) };
     }
 
@@ -309,7 +307,6 @@ impl Device {
     ) {
         for (number, (old, new)) in before.chunks(4).zip(now.chunks(4)).enumerate() {
             if old != new {
-                // SAFETY: the caller's contract.
                 unsafe { self.push_data(cmd, 4 * number, new) };
             }
         }
@@ -363,7 +360,6 @@ unsafe fn compute_pipeline(
     mappings: &heaps::Mappings,
 ) -> vk::Pipeline {
     let words = common::compile_stage("comp", source, &[]);
-    // SAFETY: the caller's contract.
     unsafe {
         let module = attachment::shader_module(device, &words);
         let mut stage = vk::PipelineShaderStageCreateInfo::default()
@@ -385,7 +381,6 @@ unsafe fn graphics_pipeline(
     shaders: &[(vk::ShaderStageFlags, &[u32], &heaps::Mappings)],
     topology: vk::PrimitiveTopology,
 ) -> vk::Pipeline {
-    // SAFETY: the caller's contract.
     unsafe {
         let stage = |&(stage, words, mappings): &(_, &[u32], &heaps::Mappings)| {
             let module = attachment::shader_module(device, words);

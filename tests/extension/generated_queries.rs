@@ -308,7 +308,6 @@ impl Machine {
     /// # Safety
     /// The caller destroys the pipeline.
     unsafe fn pipeline(&self, draw: &Draw, discards: bool) -> vk::Pipeline {
-        // SAFETY: the caller's contract.
         unsafe { self.pipeline_in(Default::default(), draw, discards) }
     }
 
@@ -409,7 +408,6 @@ impl Machine {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
         let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let captures = draw.stages == Stages::Captures;
-        // SAFETY: the caller's contract.
         unsafe {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             raw.cmd_bind_index_buffer(cmd, self.indices, 0, vk::IndexType::UINT32);
@@ -458,7 +456,6 @@ impl Machine {
         let flags = vk::QueryControlFlags::empty();
         let secondary = vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS;
         let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-        // SAFETY: the caller's contract.
         unsafe {
             let begin = |cmd| raw.cmd_begin_query(cmd, pool, query, flags);
             let end = |cmd| raw.cmd_end_query(cmd, pool, query);
@@ -664,7 +661,6 @@ impl Machine {
             .render_pass(pass)
             .framebuffer(framebuffer)
             .render_area(attachment::area(1));
-        // SAFETY: the caller's contract.
         unsafe {
             for (subpass, mask) in VIEW_MASKS.into_iter().enumerate() {
                 match (viewed, subpass) {

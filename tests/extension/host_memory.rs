@@ -56,7 +56,6 @@ impl Scene {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
         let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let (offset, size) = (0, u64::from(4 * VERTICES));
-        // SAFETY: the caller's contract.
         unsafe {
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);

@@ -84,7 +84,6 @@ impl Recording<'_> {
     unsafe fn begin(&mut self, stream: u32, draw: u32) {
         let (query, flags) = (*self.next, vk::QueryControlFlags::empty());
         *self.next += 1;
-        // SAFETY: the caller's contract.
         unsafe {
             let begin = self.functions.cmd_begin_query_indexed_ext;
             begin(self.cmd, self.pool, query, flags, stream);
@@ -96,7 +95,6 @@ impl Recording<'_> {
     /// As [`begin`](Self::begin).
     unsafe fn end(&mut self, stream: u32, draw: u32) {
         let Some((query, from)) = self.active[stream as usize].take() else { return };
-        // SAFETY: the caller's contract.
         unsafe { (self.functions.cmd_end_query_indexed_ext)(self.cmd, self.pool, query, stream) };
         self.ended.push(Ended { query, stream, interval: (from, draw) });
     }
@@ -118,7 +116,6 @@ impl Recording<'_> {
         if before == after {
             return;
         }
-        // SAFETY: the caller's contract.
         unsafe {
             if let Some(draw) = draw {
                 // Streams other than 0 are not divided.
@@ -247,7 +244,6 @@ impl Captures {
         let (raw, functions) = (&self.program.raw, self.program.xfb());
         let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
         let (counter, zero, size) = (self.counter, 0, POINT * u64::from(room));
-        // SAFETY: the caller's contract.
         unsafe {
             let bind = functions.cmd_bind_transform_feedback_buffers_ext;
             bind(cmd, 0, 1, &raw const self.target, &raw const zero, &raw const size);
@@ -274,7 +270,6 @@ impl Captures {
         // Drivers read the counter where indirect commands are read.
         let (from, to) = (Stage::TRANSFORM_FEEDBACK_EXT, Stage::DRAW_INDIRECT);
         let (to, flags) = (to | from, vk::DependencyFlags::empty());
-        // SAFETY: the caller's contract.
         unsafe {
             self.program.raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[])
         };
@@ -283,7 +278,6 @@ impl Captures {
     /// # Safety
     /// As [`capture`](Self::capture), in a pass.
     unsafe fn draw(&self, cmd: vk::CommandBuffer) {
-        // SAFETY: the caller's contract.
         unsafe { self.program.raw.cmd_draw(cmd, POINTS, 1, 0, 0) };
     }
 
@@ -293,7 +287,6 @@ impl Captures {
     /// As [`capture`](Self::capture).
     unsafe fn record(&self, case: &Case, recording: &mut Recording<'_>) {
         let cmd = recording.cmd;
-        // SAFETY: the caller's contract.
         unsafe {
             self.barrier(cmd);
             if case.is_inside {

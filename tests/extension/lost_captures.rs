@@ -133,7 +133,6 @@ impl Scene {
     /// The command buffer is being recorded.
     unsafe fn record(&self, cmd: vk::CommandBuffer) {
         let raw = &self.program.raw;
-        // SAFETY: the caller's contract.
         unsafe {
             self.reset_queries(cmd);
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
@@ -148,7 +147,6 @@ impl Scene {
     /// The command buffer is being recorded, outside of rendering.
     unsafe fn reset_queries(&self, cmd: vk::CommandBuffer) {
         let [queries, occlusion] = self.queries;
-        // SAFETY: the caller's contract.
         unsafe {
             self.program.raw.cmd_reset_query_pool(cmd, queries, 0, COUNT as u32);
             self.program.raw.cmd_reset_query_pool(cmd, occlusion, 0, 1);
@@ -166,10 +164,8 @@ impl Scene {
         let kind = CAPTURES[number];
         let Ok(pipeline) = self.pipelines[kind.pipeline()] else { return };
         let bind = |pipeline| {
-            // SAFETY: the caller's contract.
             unsafe { raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline) };
         };
-        // SAFETY: the caller's contract.
         unsafe {
             bind(pipeline);
             let size = u64::from(VERTICES) * 4;
@@ -224,7 +220,6 @@ impl Scene {
         let (counter, place) = (&raw const self.counters.0, 4 * COUNT as u64);
         let dwords = (COUNT * VERTICES as usize) as u64;
         let (offset, size) = (4 * dwords, 4 * DWORDS as u64 - 4 * dwords);
-        // SAFETY: the caller's contract.
         unsafe {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
@@ -294,7 +289,6 @@ unsafe fn tessellated(
         .rasterization_state(&rasterization)
         .multisample_state(&samples)
         .viewport_state(&viewport);
-    // SAFETY: the caller's contract.
     unsafe {
         let made = discard::create(raw, vk::PipelineCache::null(), info);
         stages.iter().for_each(|stage| raw.destroy_shader_module(stage.module, None));

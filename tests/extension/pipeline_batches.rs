@@ -146,7 +146,6 @@ unsafe fn create(
             info
         })
         .collect();
-    // SAFETY: the caller's contract.
     match unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &infos, None) } {
         Ok(made) => (made, vk::Result::SUCCESS),
         Err((made, error)) => (made, error),

@@ -91,7 +91,6 @@ impl Program {
     /// # Safety
     /// The shader is valid, and the layout has what it reads.
     pub unsafe fn pipeline(&self, shader: &str, layout: vk::PipelineLayout) -> vk::Pipeline {
-        // SAFETY: the caller's contract.
         unsafe { self.pipeline_in(vk::RenderPass::null(), shader, layout) }
     }
 
@@ -117,7 +116,6 @@ impl Program {
             .layout(layout)
             .render_pass(pass);
         let shaders = [(vk::ShaderStageFlags::VERTEX, &*common::compile(shader, &[]))];
-        // SAFETY: the caller's contract.
         unsafe { discard::of_shaders(&self.device.raw, &shaders, info) }
     }
 
@@ -173,7 +171,6 @@ impl Program {
         let continues = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
             .inheritance_info(inherited);
-        // SAFETY: the caller's contract.
         unsafe {
             let inner = raw.allocate_command_buffers(&allocate).unwrap()[0];
             raw.begin_command_buffer(inner, &continues).unwrap();

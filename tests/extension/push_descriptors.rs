@@ -251,7 +251,6 @@ impl Scene {
     /// Nothing was submitted.
     unsafe fn write_sets(&self) {
         let raw = &self.device.raw;
-        // SAFETY: the caller's contract.
         unsafe {
             self.with_writes(self.sets[0], BOUND, |writes| raw.update_descriptor_sets(writes, &[]));
             for (set, object) in self.sets[1..].iter().zip(BOUND_1) {
@@ -295,11 +294,8 @@ impl Scene {
     /// The command buffer is being recorded.
     unsafe fn push_all(&self, cmd: vk::CommandBuffer, objects: Objects) {
         let layout = self.layouts[0];
-        self.with_writes(vk::DescriptorSet::null(), objects, |writes| {
-            // SAFETY: the caller's contract.
-            unsafe {
-                self.push.cmd_push_descriptor_set(cmd, Point::GRAPHICS, layout, 0, writes);
-            }
+        self.with_writes(vk::DescriptorSet::null(), objects, |writes| unsafe {
+            self.push.cmd_push_descriptor_set(cmd, Point::GRAPHICS, layout, 0, writes);
         });
     }
 
@@ -320,7 +316,6 @@ impl Scene {
             .dst_array_element(element)
             .descriptor_type(ty)
             .buffer_info(&infos);
-        // SAFETY: the caller's contract.
         unsafe { self.push.cmd_push_descriptor_set(cmd, point, self.layouts[0], 0, &[write]) };
     }
 
@@ -336,12 +331,10 @@ impl Scene {
         let mut drawn = Vec::new();
         let mut draw = |objects| {
             drawn.push(objects);
-            // SAFETY: the caller's contract.
             unsafe { raw.cmd_draw(cmd, VERTICES, 1, 0, 0) };
         };
         let begin = |draws: u64| {
             let offset = draws * u64::from(VERTICES) * STRIDE;
-            // SAFETY: the caller's contract.
             unsafe {
                 let (offsets, sizes) = ([offset], [SIZE - offset]);
                 (capture.cmd_bind_transform_feedback_buffers_ext)(
@@ -356,7 +349,6 @@ impl Scene {
                 (capture.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
             }
         };
-        // SAFETY: the caller's contract.
         unsafe {
             let end = || {
                 let none = std::ptr::null();

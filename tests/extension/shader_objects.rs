@@ -128,7 +128,6 @@ impl Shaders<'_> {
         let mut shaders = vec![vk::ShaderEXT::null(); infos.len()];
         let create = self.functions.fp().create_shaders_ext;
         let (count, made) = (infos.len() as u32, shaders.as_mut_ptr());
-        // SAFETY: the caller's contract.
         unsafe {
             create(self.functions.device(), count, infos.as_ptr(), std::ptr::null(), made)
                 .result_with_success(shaders)
@@ -138,7 +137,6 @@ impl Shaders<'_> {
     /// # Safety
     /// The shader is of the device.
     unsafe fn binary(&self, shader: vk::ShaderEXT) -> Aligned {
-        // SAFETY: the caller's contract.
         let binary = unsafe { self.functions.get_shader_binary_data(shader) }.unwrap();
         Aligned::new(&binary)
     }
@@ -469,7 +467,6 @@ impl Objects {
             let found = shaders.iter().find(|(of, _)| *of == stage);
             found.map(|(_, shader)| *shader).unwrap_or_default()
         });
-        // SAFETY: the caller's contract.
         unsafe {
             self.functions.cmd_bind_shaders(cmd, &STAGES, &bound);
             let is_tessellated = bound[1] != vk::ShaderEXT::null();
@@ -486,7 +483,6 @@ impl Objects {
     /// As [`bind`](Self::bind), in rendering.
     unsafe fn begin(&self, cmd: vk::CommandBuffer) {
         let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-        // SAFETY: the caller's contract.
         unsafe {
             (self.program.xfb().cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
         }
@@ -496,7 +492,6 @@ impl Objects {
     /// As [`begin`](Self::begin).
     unsafe fn end(&self, cmd: vk::CommandBuffer) {
         let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-        // SAFETY: the caller's contract.
         unsafe {
             (self.program.xfb().cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
         }

@@ -213,7 +213,6 @@ impl Machine {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
         let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let (offsets, sizes) = ([0; 2], [ROOM; 2]);
-        // SAFETY: the caller's contract.
         unsafe {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
@@ -238,7 +237,6 @@ impl Machine {
         let inherited = vk::CommandBufferInheritanceInfo::default()
             .pipeline_statistics(statistics)
             .push_next(&mut rendering);
-        // SAFETY: the caller's contract.
         unsafe { self.program.secondary(self.secondaries, &inherited, record) }
     }
 
@@ -256,7 +254,6 @@ impl Machine {
         let raw = &self.program.raw;
         let info = vk::RenderingInfo::default().render_area(attachment::area(8)).layer_count(1);
         let inner = info.flags(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS);
-        // SAFETY: the caller's contract.
         unsafe {
             let begin = |cmd| raw.cmd_begin_query(cmd, pool, 0, Default::default());
             let end = |cmd| raw.cmd_end_query(cmd, pool, 0);

@@ -91,7 +91,6 @@ unsafe fn record(
     let info =
         vk::RenderingInfo::default().flags(flags).render_area(attachment::area(1)).layer_count(1);
     let (no_counters, no_offsets) = (std::ptr::null(), std::ptr::null());
-    // SAFETY: the caller's contract.
     unsafe {
         device.cmd_begin_rendering(cmd, &info);
         if captures {

@@ -398,7 +398,6 @@ impl Scene {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
         let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let (point, layout) = (vk::PipelineBindPoint::GRAPHICS, self.layouts[0]);
-        // SAFETY: the caller's contract.
         unsafe {
             for (number, set) in [0, 2].into_iter().zip(self.sets) {
                 raw.cmd_bind_descriptor_sets(cmd, point, layout, number, &[set], &[]);

@@ -265,7 +265,6 @@ impl Machine {
             .layout(self.layout)
             .input_assembly_state(&assembly)
             .tessellation_state(&tessellation);
-        // SAFETY: the caller's contract.
         unsafe { discard::of_shaders(&self.program.raw, &modules, info) }
     }
 

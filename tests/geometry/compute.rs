@@ -160,10 +160,8 @@ impl Recording<'_> {
                 let (stages, access) = Context::write_scope(Backend::Compute);
                 let (more, reads) = Context::argument_scope(Backend::Compute);
                 let next = ConsumerScope { stages: stages | more, access: access | reads };
-                // SAFETY: the caller's contract.
                 unsafe { self.ctx.capture_barrier(self.cmd, Backend::Compute, next) };
             }
-            // SAFETY: the caller's contract.
             unsafe { self.section(arena, number, section) }?;
         }
         Ok(())
@@ -193,7 +191,6 @@ impl Recording<'_> {
             .vertex_buffers(&vertices)
             .counters(&begin);
         let is_last = number + 1 == case.sections.len();
-        // SAFETY: the caller's contract.
         unsafe {
             let mut capture = Capture::new(self.ctx, self.kernels);
             let mut recorder = Recorder::begin(&mut capture, arena, self.cmd, &desc)?;
@@ -233,7 +230,6 @@ impl Recording<'_> {
     ) -> Result<(), RuntimeError> {
         for (place, query) in (0..).zip(&self.case.queries) {
             if which(&query.span) {
-                // SAFETY: the caller's contract.
                 unsafe {
                     recorder.begin_query_indexed(self.pool(query.kind), place, query.stream)
                 }?;

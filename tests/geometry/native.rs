@@ -197,7 +197,6 @@ impl Recording<'_> {
     /// The command buffer is being recorded, and the handles live until it was executed.
     unsafe fn record(&self) {
         let device = &self.device.raw;
-        // SAFETY: the caller's contract.
         unsafe {
             self.queries(|span| *span == Span::Whole, true);
             for (number, section) in self.case.sections.iter().enumerate() {
@@ -220,7 +219,6 @@ impl Recording<'_> {
     unsafe fn section(&self, number: usize, section: &Section) {
         let (device, commands) = (&self.device.raw, &self.device.commands);
         let (cmd, case, buffer) = (self.cmd, self.case, self.buffer);
-        // SAFETY: the caller's contract.
         unsafe {
             for (binding, vertices) in (0..).zip(&case.vertices) {
                 device.cmd_bind_vertex_buffers(cmd, binding, &[buffer], &[vertices.offset]);
@@ -257,7 +255,6 @@ impl Recording<'_> {
                 continue;
             }
             let pool = self.pools.of(query.kind);
-            // SAFETY: the caller's contract.
             unsafe {
                 if begin {
                     let flags = vk::QueryControlFlags::empty();

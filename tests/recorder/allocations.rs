@@ -214,7 +214,6 @@ unsafe fn draw(
         stride: 20,
         count: Some((source.raw(), 64)),
     };
-    // SAFETY: the caller's contract.
     unsafe {
         match kind {
             Kind::Direct | Kind::Counters => recorder.draw(STRIP, &plain),

@@ -256,7 +256,6 @@ impl Player {
         order: Option<&mut CaptureOrder>,
     ) -> Result<u32, RuntimeError> {
         let mut capture = Capture::new(ctx, &self.kernels);
-        // SAFETY: the caller's contract.
         unsafe {
             self.collect(&mut capture, case, |capture, desc| capture.begin(desc).map(|()| true))?;
             let recorded = match order {
@@ -289,7 +288,6 @@ impl Player {
     ) -> Result<Vec<(usize, u32)>, RuntimeError> {
         let mut capture = Capture::new(ctx, &self.kernels);
         let (mut all, mut first) = (Vec::new(), 0);
-        // SAFETY: the caller's contract.
         unsafe {
             for (number, case) in cases.iter().enumerate() {
                 // A query that has ended must not begin again in the same recording.
@@ -319,7 +317,6 @@ impl Player {
     unsafe fn record_barrier(&self, ctx: &Context, cmd: vk::CommandBuffer) {
         let (stages, writes) = Context::write_scope(COMPUTE);
         let access = writes | vk::AccessFlags::SHADER_READ;
-        // SAFETY: the caller's contract.
         unsafe { ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access }) };
     }
 
@@ -340,7 +337,6 @@ impl Player {
         let counter = |number| CounterBuffer { buffer, offset: counter_offset(number).into() };
         let begins = [case.begins.map(counter)];
         let desc = CaptureDesc::new(&self.pipeline).buffers(&targets).counters(&begins);
-        // SAFETY: the caller's contract.
         unsafe {
             if !begin(capture, &desc)? {
                 return Ok(false);

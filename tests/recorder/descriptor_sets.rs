@@ -183,7 +183,6 @@ impl Scene<'_> {
     unsafe fn bind(&mut self, first: u32, objects: &[u32]) -> Result<(), RuntimeError> {
         let sets = &self.sets[first as usize..][..objects.len()];
         let offsets: Vec<u32> = objects.iter().map(|object| object * SPACING).collect();
-        // SAFETY: the caller's contract.
         unsafe { self.recorder.bind_descriptor_sets(first, sets, &offsets) }
     }
 
@@ -206,7 +205,6 @@ impl Scene<'_> {
             stride: 16,
             count: None,
         };
-        // SAFETY: the caller's contract.
         unsafe {
             match self.way {
                 Way::Direct | Way::Resumed => recorder.draw(POINTS, &draw),

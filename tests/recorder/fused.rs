@@ -152,7 +152,6 @@ impl Cases {
             CounterBuffer { buffer: self.counters.raw(), offset }
         };
         let counters = |chosen: [bool; 2]| [0, 1].map(|b| Some(counter(b)).filter(|_| chosen[b]));
-        // SAFETY: the caller's contract.
         unsafe {
             let mut capture = Capture::new(ctx, &self.kernels);
             let (buffers, begins) = ([0, 1].map(buffer), counters(case.begins));

@@ -274,12 +274,10 @@ unsafe fn record(
     let (mut offset, mut bound) = (0, 0);
     for step in &program.steps {
         match *step {
-            // SAFETY: the caller's contract.
             Step::Begin(kind, query) => unsafe {
                 recorder.begin_query(&pools[kind as usize], query)?;
             },
             Step::End(kind) => recorder.end_query(kind)?,
-            // SAFETY: the caller's contract.
             Step::Bind => unsafe {
                 bound = 1 - bound;
                 recorder.bind_pipeline(&pipelines[bound])?;
@@ -289,7 +287,6 @@ unsafe fn record(
                 let indirect =
                     IndirectDraw { buffer, offset, draw_count: 1, stride: 0, count: None };
                 offset += 16;
-                // SAFETY: as above.
                 unsafe {
                     match way {
                         Way::Indirect => recorder.draw_indirect(topology, &indirect)?,

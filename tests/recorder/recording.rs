@@ -48,7 +48,6 @@ impl Setup {
         counters: [Option<CounterBuffer>; 2],
         draws: &[(PrimitiveTopology, Draw)],
     ) -> Result<Recorded, RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             self.record(ctx, cmd, arena, counters, |recorder| {
                 draws.iter().try_for_each(|(topology, draw)| recorder.draw(*topology, draw))

@@ -71,7 +71,6 @@ impl Setup {
         let (buffers, counters) = (self.buffers(), [from]);
         let desc = CaptureDesc::new(&self.pipeline).buffers(&buffers).counters(&counters);
         let backend = self.pipeline.backend();
-        // SAFETY: the caller's contract.
         unsafe {
             device::begin_render_pass(ctx, cmd, backend, self.pass);
             let mut capture = Capture::new(ctx, &self.kernels);

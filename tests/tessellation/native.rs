@@ -178,7 +178,6 @@ impl Native {
         let captured = Range { offset: first as u64, size: 4 * dwords as u64 };
         image.resize(first + 4 * dwords, UNTOUCHED as u8);
         let (raw, commands) = (&self.device.raw, &self.device.commands);
-        // SAFETY: the caller's contract.
         let image = unsafe {
             self.device.run(&shaders, info, (&image, usage), |cmd, buffer, pipeline| {
                 self.device.in_pass(cmd, pipeline, || {
@@ -249,7 +248,6 @@ impl Native {
             indices: &[],
             draws: &draws,
         };
-        // SAFETY: the caller's contract.
         let words = unsafe { self.capture(&capture, 4 * records) };
         let records = words.as_chunks::<4>().0.iter().take_while(|record| record[0] != UNTOUCHED);
         records.map(|record| record.map(f32::from_bits)).collect()

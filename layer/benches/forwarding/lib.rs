@@ -21,7 +21,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use self::command_buffers::{allocated, find, freed, search};
-use self::dispatch_keys::{DispatchKey, Registry};
+use self::dispatch_keys::{DispatchKey, DispatchMap};
 use self::interface::{
     INTERFACE_VERSION, LayerDeviceCreateInfo, LayerFunction, LayerInstanceCreateInfo,
     NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
@@ -29,8 +29,8 @@ use self::interface::{
 
 const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
-static INSTANCES: Registry<Instance> = Registry::new();
-static DEVICES: Registry<Device> = Registry::new();
+static INSTANCES: DispatchMap<Instance> = DispatchMap::new();
+static DEVICES: DispatchMap<Device> = DispatchMap::new();
 
 /// The functions of the layer or driver below. They are fetched while the instance is created, because the loader of
 /// Debian 12 later returns those of the first layer.
@@ -48,7 +48,6 @@ struct Device {
 impl Device {
     /// Finds the device of a device, queue or command buffer.
     unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
-        // SAFETY: Vulkan's contract, which is the caller's.
         DEVICES.get(unsafe { DispatchKey::of(handle) }?)
     }
 }
@@ -100,11 +99,9 @@ macro_rules! recorded {
                 $($parameter: $ty),*
             ) {
                 if search(command_buffer) {
-                    // SAFETY: Vulkan's contract, which is the caller's.
                     unsafe { $name(command_buffer, $($parameter),*) };
                 }
             }
-            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 let Some($recorded) = find(command_buffer) else {
                     return search_first(command_buffer, $($parameter),*);
@@ -182,7 +179,6 @@ unsafe extern "system" fn begin(
     command_buffer: vk::CommandBuffer,
     info: *const vk::CommandBufferBeginInfo<'_>,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         if !search(command_buffer) {
             return FAILED;
@@ -198,7 +194,6 @@ unsafe extern "system" fn allocate(
     info: *const vk::CommandBufferAllocateInfo<'_>,
     command_buffers: *mut vk::CommandBuffer,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let Some(of) = Device::of(device) else { return FAILED };
         let next = of.functions.fp_v1_0().allocate_command_buffers;
@@ -217,7 +212,6 @@ unsafe extern "system" fn free(
     count: u32,
     command_buffers: *const vk::CommandBuffer,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let Some(of) = Device::of(device) else { return };
         if count > 0 {
@@ -279,7 +273,6 @@ unsafe extern "system" fn destroy_instance(
     instance: vk::Instance,
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let Some(of) = DispatchKey::of(instance).and_then(|key| INSTANCES.remove(key)) else {
             return;
@@ -324,7 +317,6 @@ unsafe extern "system" fn destroy_device(
     device: vk::Device,
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let Some(of) = DispatchKey::of(device).and_then(|key| DEVICES.remove(key)) else { return };
         (of.functions.fp_v1_0().destroy_device)(device, allocator);
@@ -335,7 +327,6 @@ unsafe extern "system" fn get_instance_proc_addr(
     instance: vk::Instance,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         instance_hook(CStr::from_ptr(name)).or_else(|| {
             let of = INSTANCES.get(DispatchKey::of(instance)?)?;
@@ -348,7 +339,6 @@ unsafe extern "system" fn get_device_proc_addr(
     device: vk::Device,
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         device_hook(CStr::from_ptr(name)).or_else(|| {
             let of = Device::of(device)?;

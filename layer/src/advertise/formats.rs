@@ -39,7 +39,6 @@ pub(crate) unsafe extern "system" fn get_format_properties(
     format: vk::Format,
     answer: *mut vk::FormatProperties,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         ask(
             "vkGetPhysicalDeviceFormatProperties",
@@ -65,7 +64,6 @@ macro_rules! asks {
             format: vk::Format,
             answer: *mut vk::FormatProperties2<'_>,
         ) {
-            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 ask(
                     $name,

@@ -72,9 +72,7 @@ impl Chain {
     /// The chain is valid, and outlives the copy. Each structure in it has the [`size`] of its type.
     pub(crate) unsafe fn copy(first: *const c_void) -> Self {
         let mut chain = Self { copies: Vec::new(), rest: first };
-        // SAFETY: the caller's contract.
         for structure in unsafe { structures(first) } {
-            // SAFETY: the caller's contract.
             let base = unsafe { structure.as_ref() };
             let Some(size) = size(base.s_type) else { break };
             // SAFETY: the caller's contract; the type of a structure is what its sType says.

@@ -22,9 +22,9 @@ fn create_info(
     p_next: *const c_void,
     function: LayerFunction,
     layer_info: *mut LayerInstanceLink,
-) -> LayerInstanceCreateInfo {
+) -> LayerCreateInfo<LayerInstanceLink> {
     let s_type = vk::StructureType::LOADER_INSTANCE_CREATE_INFO;
-    LayerInstanceCreateInfo { s_type, p_next, function, layer_info }
+    LayerCreateInfo { s_type, p_next, function, layer_info }
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn the_link_is_that_of_link_info_and_moves_on() {
     let other = create_info((&raw mut link_info).cast(), LayerFunction(1), ptr::null_mut());
     let chain = (&raw const other).cast();
     // SAFETY: the chain is valid.
-    let mut place = unsafe { instance_link(chain) }.unwrap();
+    let mut place = unsafe { OwnLink::<LayerInstanceLink>::find(chain) }.unwrap();
     assert!(ptr::eq(place.link(), &raw const links[0]));
     place.advance();
     assert!(ptr::eq(link_info.layer_info, &raw const links[1]));
@@ -74,10 +74,11 @@ fn without_a_link_there_is_an_error() {
     let other = create_info(ptr::null(), LayerFunction(3), ptr::null_mut());
     for chain in [ptr::null(), (&raw const empty).cast(), (&raw const other).cast()] {
         // SAFETY: the chain is valid.
-        assert_eq!(unsafe { instance_link(chain) }.unwrap_err(), missing);
+        assert_eq!(unsafe { OwnLink::<LayerInstanceLink>::find(chain) }.unwrap_err(), missing);
     }
     // SAFETY: the chain is valid.
-    let device = unsafe { device_link((&raw const empty).cast()) }.unwrap_err();
+    let device =
+        unsafe { OwnLink::<LayerDeviceLink>::find((&raw const empty).cast()) }.unwrap_err();
     assert_eq!(device, Error::NoLink("VkDeviceCreateInfo"));
 }
 

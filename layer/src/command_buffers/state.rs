@@ -14,7 +14,7 @@ use crate::emulation::queries::EndedQueries;
 use crate::guard::guard;
 use crate::translate::Subpass;
 use crate::translate::passes::RenderPasses;
-use crate::withheld::{Commands, Functions, OutOfMemory, Templates, WithheldCommands};
+use crate::withheld::{Command, CommandType, Functions, OutOfMemory, Templates, WithheldCommands};
 
 pub(crate) struct CommandBufferState {
     /// The destination of commands that the captures need not see. Draws are such commands, too, unless [captures must
@@ -56,7 +56,7 @@ enum Destination {
 /// The destination of a command that the captures need not see, for the fast path of hooks. It does not borrow the
 /// `withheld` commands: the hook borrows them only when it [adds](CommandBufferState::record) the command.
 #[derive(Clone, Copy)]
-pub(crate) enum UnobservedRoute<'a> {
+pub(crate) enum FastPath<'a> {
     /// The hook calls the driver's function.
     Driver(&'a Functions),
     /// The hook adds the command to those that are stored until the pass ends.
@@ -102,22 +102,16 @@ impl CommandBufferState {
         let flag = vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
         self.continues = info.flags.contains(flag) && self.is_secondary;
         self.failed = None;
-        let inherited = if self.is_secondary {
-            // SAFETY: the caller's contract.
-            unsafe { info.p_inheritance_info.as_ref() }
-        } else {
-            None
-        };
+        let inherited =
+            if self.is_secondary { unsafe { info.p_inheritance_info.as_ref() } } else { None };
         let is_counted = inherited.is_some_and(|inherited| {
             inherited.occlusion_query_enable == vk::TRUE
                 || !inherited.pipeline_statistics.is_empty()
         });
         if let Some(captures) = &mut self.captures {
-            // SAFETY: the caller's contract.
             let heaps =
                 inherited.and_then(|inherited| unsafe { descriptor_heaps::inherited(inherited) });
             let subpass = inherited.filter(|_| self.continues).zip(passes);
-            // SAFETY: the caller's contract.
             let subpass = subpass.map(|(info, passes)| unsafe { Subpass::inherited(passes, info) });
             captures.reset(self.continues.then(|| subpass.unwrap_or_default()), is_counted, heaps);
         }
@@ -137,7 +131,6 @@ impl CommandBufferState {
             );
             self.forget();
         } else if !self.is_inside {
-            // SAFETY: the caller's contract.
             unsafe {
                 self.play_deferred(handle);
                 self.capture(|captures| captures.end_with_suspended_pass(handle));
@@ -189,97 +182,75 @@ impl CommandBufferState {
     /// Returns the destination of a command that the captures need not see. `None` while the destination is
     /// [decided for each command](Destination::Unsettled).
     #[inline]
-    pub(super) fn unobserved_route(&self) -> Option<UnobservedRoute<'_>> {
+    pub(super) fn fast_path(&self) -> Option<FastPath<'_>> {
         match self.destination {
-            Destination::Driver => Some(UnobservedRoute::Driver(&self.functions)),
-            Destination::Withheld => Some(UnobservedRoute::Withheld),
+            Destination::Driver => Some(FastPath::Driver(&self.functions)),
+            Destination::Withheld => Some(FastPath::Withheld),
             Destination::Unsettled => None,
         }
     }
 }
 
-/// These methods record commands. A method that takes a closure `command` calls it with the destination. The closure
-/// then adds the command to those that are stored until the pass ends, or calls a function of the driver.
+/// These methods record commands.
 impl CommandBufferState {
-    /// Begins a pass. In two cases the commands of the pass are stored until it ends: captures may have to be recorded
-    /// before the pass, or the layer stores the commands of all passes and leaves captures to the driver (the setting
-    /// `withhold_passes`). If recording has failed, the commands are dropped.
+    /// Records a command, as its [type](CommandType) says. The driver gets it or, while the commands of the pass are
+    /// stored, it is stored. If recording has failed, commands of passes are dropped.
     ///
     /// # Safety
-    /// The command buffer of `handle` is being recorded, and this is its state. `command` may be recorded into it now.
-    pub(crate) unsafe fn begin_pass(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
+    /// The command buffer of `handle` is being recorded, and this is its state. The command may be recorded into it
+    /// now.
+    #[inline]
+    pub(crate) unsafe fn record<C: Command>(&mut self, handle: vk::CommandBuffer, command: &C) {
+        unsafe {
+            match C::TYPE {
+                CommandType::BeginPass => self.begin_pass(handle, command),
+                CommandType::EndPass => self.end_pass(handle, command),
+                CommandType::State => self.give(handle, command),
+                CommandType::Synchronization | CommandType::Action => {
+                    if C::TYPE == CommandType::Action {
+                        self.play_deferred(handle);
+                    }
+                    self.only_sets_state = false;
+                    self.give(handle, command);
+                }
+            }
+        }
+    }
+
+    /// Gives a command to the driver or, while the commands of the pass are stored, stores it.
+    ///
+    /// # Safety
+    /// The contract of [`record`](Self::record).
+    #[inline]
+    unsafe fn give(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
+        // SAFETY: the caller's contract; the driver has not seen a pass that is withheld.
+        unsafe {
+            if !self.is_withheld {
+                return command.call(&self.functions, handle);
+            }
+            self.withhold(command);
+            // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
+            if self.withheld.is_long() && self.destination == Destination::Withheld {
+                self.settle(handle);
+            }
+        }
+    }
+
+    /// Begins a pass. In two cases the commands of the pass are stored until it ends: captures may have to be recorded
+    /// before the pass, or the layer stores the commands of all passes and leaves captures to the driver (the setting
+    /// `withhold_passes`).
+    ///
+    /// # Safety
+    /// The contract of [`record`](Self::record).
+    unsafe fn begin_pass(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
         self.is_inside = true;
         // After a failure no pass goes to the driver, because it might resume a pass that the driver did not get. All
         // passes count as withheld then, and `withhold` drops their commands.
         self.is_withheld = self.failed.is_some()
             || self.captures.as_ref().is_none_or(|captures| captures.withhold());
         self.update_destination();
-        // SAFETY: the caller's contract.
-        unsafe { self.set_state(handle, command) };
+        unsafe { self.give(handle, command) };
         self.only_sets_state = true;
-    }
-
-    /// Gives a command to the driver or, while the commands of the pass are stored, stores it. Captures that were
-    /// deferred are recorded before it.
-    ///
-    /// # Safety
-    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
-    #[inline]
-    pub(crate) unsafe fn record(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
-        // SAFETY: the caller's contract.
-        unsafe {
-            self.play_deferred(handle);
-            self.synchronize(handle, command);
-        }
-    }
-
-    /// Gives a barrier to the driver or stores it, as [`record`](Self::record) does, but captures stay deferred: the caller
-    /// has [recorded](Self::play_deferred) them if the barrier is for other commands, too.
-    ///
-    /// # Safety
-    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
-    #[inline]
-    pub(crate) unsafe fn synchronize(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
-        self.only_sets_state = false;
-        // SAFETY: the caller's contract.
-        unsafe { self.set_state(handle, command) };
-    }
-
-    /// Gives a command to the driver or stores it, as [`record`](Self::record) does. The command only sets state for
-    /// later commands, so captures can stay deferred.
-    ///
-    /// # Safety
-    /// The requirements of [`begin_pass`](Self::begin_pass) apply.
-    #[inline]
-    pub(crate) unsafe fn set_state(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
-        if self.is_withheld {
-            self.withhold(command);
-            // The pass has many commands, so the layer tries to give them to the driver now, to use no more memory.
-            if self.withheld.is_long() && self.destination == Destination::Withheld {
-                // SAFETY: the caller's contract; the driver has not seen the pass, because it is withheld.
-                unsafe { self.settle(handle) };
-            }
-        } else {
-            // The driver gets the command directly. Only storing a command can run out of memory, so there is no error
-            // here.
-            _ = command(Commands::Functions(&self.functions));
-        }
     }
 
     /// Ends a pass, and records its captures before or after it. If its commands were stored, the driver gets them now.
@@ -288,25 +259,21 @@ impl CommandBufferState {
     /// The pass ends even if the captures panic, so they have guards of their own.
     ///
     /// # Safety
-    /// The contract of [`replay`](Self::replay).
-    pub(crate) unsafe fn end_pass(
-        &mut self,
-        handle: vk::CommandBuffer,
-        command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>,
-    ) {
+    /// The contracts of [`record`](Self::record) and [`replay`](Self::replay).
+    unsafe fn end_pass(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
         let (failure, only_sets_state) = (vk::Result::ERROR_UNKNOWN, self.only_sets_state);
-        // SAFETY: the caller's contract.
         let end = |captures: &mut Captures| unsafe { captures.end_pass(handle, only_sets_state) };
         let is_dropped = self.guarded(failure, |state| state.capture(end)).flatten();
         self.is_inside = false;
-        if self.is_withheld {
-            self.withhold(command);
-            if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
-                // SAFETY: the caller's contract.
-                unsafe { self.replay(handle, is_dropped == Some(true)) };
+        unsafe {
+            if self.is_withheld {
+                self.withhold(command);
+                if !self.captures.as_ref().is_some_and(|captures| captures.suspends()) {
+                    self.replay(handle, is_dropped == Some(true));
+                }
+            } else {
+                command.call(&self.functions, handle);
             }
-        } else {
-            _ = command(Commands::Functions(&self.functions));
         }
         // SAFETY: the caller's contract. The pass has ended.
         let leave = |captures: &mut Captures| unsafe { captures.leave_pass(handle) };
@@ -321,7 +288,6 @@ impl CommandBufferState {
     #[inline]
     pub(crate) unsafe fn play_deferred(&mut self, handle: vk::CommandBuffer) {
         if self.captures.as_ref().is_some_and(|captures| captures.has_deferred()) {
-            // SAFETY: the caller's contract.
             self.capture(|captures| unsafe { captures.play_deferred(handle) });
             self.update_destination();
         }
@@ -337,7 +303,6 @@ impl CommandBufferState {
         let commands = self.withheld.len();
         tracing::trace!(commands, failed = ?self.failed, is_dropped, "a pass was withheld");
         if self.failed.is_none() {
-            // SAFETY: the caller's contract.
             unsafe {
                 if is_dropped {
                     self.withheld.replay_inner(&self.functions, handle)
@@ -357,12 +322,10 @@ impl CommandBufferState {
     /// The contract of [`replay`](Self::replay).
     #[cold]
     unsafe fn settle(&mut self, handle: vk::CommandBuffer) {
-        // SAFETY: the caller's contract.
         let settle = |captures: &mut Captures| unsafe { captures.settle(handle) };
         let settled = self.failed.is_none() && self.capture(settle) == Some(true);
         if settled {
             tracing::trace!(commands = self.withheld.len(), "a long pass is not withheld further");
-            // SAFETY: the caller's contract.
             unsafe { self.withheld.replay(&self.functions, handle) };
             self.withheld.clear();
             self.is_withheld = false;
@@ -372,13 +335,16 @@ impl CommandBufferState {
         }
     }
 
-    /// Calls `commands`, which records event waits that must come before the pass. If the commands of the pass are
-    /// stored until it ends, the driver gets the waits directly. In a secondary command buffer that is executed inside
-    /// a pass, the waits are stored instead. In all other cases, and if recording has failed, does nothing.
-    pub(crate) fn before_pass(&mut self, commands: impl FnOnce(&mut Self)) {
+    /// Records an event wait that must come before the pass. If the commands of the pass are stored until it ends, the
+    /// driver gets the wait directly. In a secondary command buffer that is executed inside a pass, the wait is stored
+    /// instead. In all other cases, and if recording has failed, does nothing.
+    ///
+    /// # Safety
+    /// The contract of [`record`](Self::record).
+    pub(crate) unsafe fn before_pass(&mut self, handle: vk::CommandBuffer, command: &impl Command) {
         if self.failed.is_none() && (self.continues || self.is_withheld) {
             self.is_withheld = !self.is_withheld;
-            commands(self);
+            unsafe { self.record(handle, command) };
             self.is_withheld = !self.is_withheld;
         }
     }
@@ -409,7 +375,6 @@ impl CommandBufferState {
                 self.failed = Some(OutOfMemory::RESULT);
             }
         } else if self.is_withheld {
-            // SAFETY: the caller's contract.
             unsafe { waits.replay(&self.functions, handle) };
         }
     }
@@ -448,8 +413,11 @@ impl CommandBufferState {
 
     /// Stores a command until the pass ends. After recording has failed, the command is dropped. If memory runs out,
     /// recording fails.
-    fn withhold(&mut self, command: impl FnOnce(Commands<'_>) -> Result<(), OutOfMemory>) {
-        if self.failed.is_none() && command(Commands::Withheld(&mut self.withheld)).is_err() {
+    ///
+    /// # Safety
+    /// The arguments are valid.
+    unsafe fn withhold(&mut self, command: &impl Command) {
+        if self.failed.is_none() && unsafe { self.withheld.push(command) }.is_err() {
             self.failed = Some(OutOfMemory::RESULT);
         }
     }

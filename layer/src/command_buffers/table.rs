@@ -181,7 +181,6 @@ pub(super) unsafe fn for_each_of(
     // buffers meanwhile.
     drop(all);
     for slot in slots {
-        // SAFETY: the caller's contract.
         if let Some(state) = unsafe { &mut *slot.state.get() } {
             f(state);
         }

@@ -135,7 +135,6 @@ struct Seen {
 /// The create info is valid.
 unsafe fn see(info: &vk::DeviceCreateInfo<'_>) -> Seen {
     let mut seen = Seen::default();
-    // SAFETY: the caller's contract.
     unsafe {
         for structure in chain::structures(info.p_next) {
             seen.types.push(structure.as_ref().s_type);

@@ -127,6 +127,12 @@ pub(crate) enum Forward {
     EndQuery(vk::QueryPool, u32),
 }
 
+impl From<()> for Forward {
+    fn from((): ()) -> Self {
+        Self::Yes
+    }
+}
+
 /// What a secondary command buffer leaves to the command buffers that execute it.
 #[derive(Default)]
 pub(crate) struct Executed {
@@ -277,10 +283,8 @@ impl Captures {
         (self.queries, self.ended) = (Vec::new(), Vec::new());
         let (arena, commands) = (self.arena.take(), std::mem::take(&mut self.commands));
         let ctx = self.emulation.context();
-        // SAFETY: the caller's contract.
         unsafe { self.descriptor_pools.release(ctx.device()) };
         self.emulation.memory().with(|allocator| {
-            // SAFETY: the caller's contract.
             unsafe { ctx.destroy((arena, commands), allocator) };
         });
     }
@@ -381,7 +385,6 @@ impl Captures {
     ) -> Result<(), RuntimeError> {
         let emulation = Arc::clone(&self.emulation);
         let mut memory = emulation.memory().clone();
-        // SAFETY: the caller's contract.
         unsafe {
             let arena = match &mut self.arena {
                 Some(arena) => arena,
@@ -457,7 +460,6 @@ impl Captures {
         let descriptors = self.state.restorable.before().descriptors();
         let suspended = self.state.conditional_rendering;
         self.order.forget();
-        // SAFETY: the caller's contract.
         unsafe {
             if suspended.is_some() {
                 emulation.end_conditional_rendering(cmd);

@@ -46,7 +46,6 @@ pub(super) unsafe fn bound_buffers(
     infos: &[vk::DescriptorBufferBindingInfoEXT<'_>],
 ) -> BoundBuffers {
     let bound = infos.iter().map(|info| {
-        // SAFETY: the caller's contract.
         let flags2 =
             unsafe { all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
         let usage2 = flags2.map(|flags| flags.usage);
@@ -79,7 +78,6 @@ pub(super) unsafe fn bind(buffers: &[BoundBuffer], emulation: &Emulation, cmd: v
         })
         .collect();
     if let Some(bind) = emulation.functions.bind_descriptor_buffers_ext {
-        // SAFETY: the caller's contract.
         unsafe { bind(cmd, infos.len() as u32, infos.as_ptr()) };
     }
 }
@@ -145,7 +143,6 @@ impl DescriptorBuffers {
         cmd: vk::CommandBuffer,
         are_rebound: bool,
     ) {
-        // SAFETY: the caller's contract.
         unsafe {
             if are_rebound {
                 if let Some(buffers) = &self.bound {
@@ -163,7 +160,6 @@ impl DescriptorBuffers {
 unsafe fn restore(sets: &[Option<Bound>], cmd: vk::CommandBuffer, point: vk::PipelineBindPoint) {
     for (number, bound) in (0..).zip(sets) {
         if let Some(Bound { layout, set }) = bound {
-            // SAFETY: the caller's contract.
             unsafe { set.record(cmd, point, *layout, number) };
         }
     }

@@ -35,7 +35,6 @@ pub(super) const fn range_of(info: &vk::BindHeapInfoEXT) -> HeapRange {
 /// The structure is valid.
 pub(crate) unsafe fn inherited(info: &vk::CommandBufferInheritanceInfo<'_>) -> Option<BoundHeaps> {
     type Info = vk::CommandBufferInheritanceDescriptorHeapInfoEXT;
-    // SAFETY: the caller's contract.
     unsafe {
         let info = all_of::<Info>(info.p_next).next()?;
         let resources = info.p_resource_heap_bind_info.as_ref().map(range_of);
@@ -55,7 +54,6 @@ impl Heaps {
     /// # Safety
     /// The structure is valid.
     pub(super) unsafe fn push(&mut self, info: &vk::PushDataInfoEXT) {
-        // SAFETY: the caller's contract.
         let bytes = unsafe { slice(info.data.address.cast::<u8>(), info.data.size as u32) };
         let (start, end) = (info.offset as usize, info.offset as usize + bytes.len());
         if self.data.len() < end {
@@ -86,7 +84,6 @@ impl Heaps {
             DescriptorState::Sets | DescriptorState::SetsAfterHeaps => BoundHeaps::default(),
             DescriptorState::Heaps(bound) => bound,
         };
-        // SAFETY: the caller's contract.
         unsafe {
             commands.bind(cmd, &self.bound.without(bound));
             let mut start = 0;
@@ -133,7 +130,6 @@ impl HeapCommands for HeapFunctions {
             offset,
             data: vk::HostAddressRangeConstEXT { address: data.as_ptr().cast(), size: data.len() },
         };
-        // SAFETY: the caller's contract.
         unsafe { (self.push_data)(cmd, &raw const info) };
     }
 
@@ -149,7 +145,6 @@ impl HeapCommands for HeapFunctions {
                 reserved_range_offset: range.reserved_offset,
                 reserved_range_size: range.reserved_size,
             };
-            // SAFETY: the caller's contract.
             unsafe { bind(cmd, &raw const info) };
         }
     }

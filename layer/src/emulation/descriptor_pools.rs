@@ -49,7 +49,6 @@ impl DescriptorPools {
         let pool = match found {
             Some(pool) => pool,
             None => {
-                // SAFETY: the caller's contract.
                 let pool = unsafe { Pool::new(device, layout, capacity) }?;
                 self.0.push(pool);
                 let last = self.0.len() - 1;
@@ -74,7 +73,6 @@ impl DescriptorPools {
     pub(super) unsafe fn reset(&mut self, device: &ash::Device) {
         self.0.retain_mut(|pool| {
             let is_kept = pool.layout.strong_count() > 0;
-            // SAFETY: the caller's contract.
             unsafe {
                 match is_kept {
                     // vkResetDescriptorPool cannot fail.
@@ -95,7 +93,6 @@ impl DescriptorPools {
     /// The contract of [`reset`](Self::reset).
     pub(super) unsafe fn release(&mut self, device: &ash::Device) {
         for pool in self.0.drain(..) {
-            // SAFETY: the caller's contract.
             unsafe { device.destroy_descriptor_pool(pool.raw, None) };
         }
     }
@@ -127,7 +124,6 @@ impl Pool {
             .flags(flags)
             .max_sets(capacity)
             .pool_sizes(&sizes);
-        // SAFETY: the caller's contract.
         let raw = unsafe { device.create_descriptor_pool(&info, None) };
         let raw = raw.map_err(|result| failed("vkCreateDescriptorPool", result))?;
         Ok(Self { raw, layout: Arc::downgrade(layout), capacity, allocated: 0 })

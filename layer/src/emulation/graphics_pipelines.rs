@@ -42,7 +42,6 @@ impl Below {
         info: &vk::GraphicsPipelineCreateInfo<'static>,
     ) -> &mut [vk::PipelineShaderStageCreateInfo<'static>] {
         if self.stages.is_empty() {
-            // SAFETY: the caller's contract.
             self.stages = unsafe { slice(info.p_stages, info.stage_count) }.to_vec();
         }
         &mut self.stages
@@ -63,7 +62,6 @@ unsafe fn module_of_stream(
 ) -> Result<vk::ShaderModule, RuntimeError> {
     let stripped = Stripped::of(words, stream).words;
     let info = vk::ShaderModuleCreateInfo::default().code(stripped.as_deref().unwrap_or(words));
-    // SAFETY: the caller's contract.
     let made = unsafe { emulation.context().device().create_shader_module(&info, None) };
     made.map_err(|result| RuntimeError::Vulkan { call: "vkCreateShaderModule", result })
 }
@@ -81,7 +79,6 @@ pub(super) unsafe fn translated(
     info: &mut vk::GraphicsPipelineCreateInfo<'static>,
     temporary: &mut Vec<vk::ShaderModule>,
 ) -> Result<Below, PipelineError> {
-    // SAFETY: the caller's contract.
     unsafe {
         let mut below = Below::default();
         let has_rasterization = kind(info).0.contains(Has::PRE_RASTERIZATION_SHADERS);
@@ -170,7 +167,6 @@ pub(super) unsafe fn capturing(
     cache: vk::PipelineCache,
 ) -> Result<Own, PipelineError> {
     let objects = emulation.objects();
-    // SAFETY: the caller's contract.
     unsafe {
         let layout = || objects.pipeline_layouts.get(info.layout);
         let (has, libraries, is_library) = kind(info);
@@ -236,7 +232,6 @@ unsafe fn prepared(
     cache: vk::PipelineCache,
 ) -> Result<Option<Pipeline>, PipelineError> {
     let objects = emulation.objects();
-    // SAFETY: the caller's contract.
     unsafe {
         // If the program forbids compilation during creation, the variant is only created when the
         // first draw is captured.
@@ -290,7 +285,6 @@ const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR
 pub(super) unsafe fn flags_of(
     info: &vk::GraphicsPipelineCreateInfo<'_>,
 ) -> vk::PipelineCreateFlags2KHR {
-    // SAFETY: the caller's contract.
     let chained =
         unsafe { all_of::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
     let own = vk::PipelineCreateFlags2KHR::from_raw(info.flags.as_raw().into());
@@ -303,7 +297,6 @@ pub(super) unsafe fn flags_of(
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
 unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::Pipeline], bool) {
-    // SAFETY: the caller's contract.
     unsafe {
         let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
         let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
@@ -347,7 +340,6 @@ unsafe fn captured_stages(
     let geometry = stage_of(stages, Stage::GEOMETRY);
     let control = stage_of(stages, Stage::TESSELLATION_CONTROL);
     let evaluation = stage_of(stages, Stage::TESSELLATION_EVALUATION);
-    // SAFETY: the caller's contract.
     unsafe {
         let last = geometry.or(evaluation).unwrap_or(vertex);
         let Some(module) = module_of(emulation, last)? else { return Ok(None) };
@@ -385,7 +377,6 @@ unsafe fn module_of(
     if stage.module != vk::ShaderModule::null() {
         return Ok(emulation.objects().shader_modules.get(stage.module));
     }
-    // SAFETY: the caller's contract.
     unsafe {
         let Some(module) = all_of::<vk::ShaderModuleCreateInfo<'_>>(stage.p_next).next() else {
             return identified(emulation, stage);
@@ -410,7 +401,6 @@ unsafe fn identified(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,
 ) -> Result<Option<ShaderModule>, PipelineError> {
-    // SAFETY: the caller's contract.
     let identifier = unsafe {
         let found = all_of::<Identifier<'_>>(stage.p_next).next();
         found.map_or(&[][..], |found| slice(found.p_identifier, found.identifier_size))

@@ -136,7 +136,6 @@ impl Sampler {
     /// # Safety
     /// The pointer is null or to a valid structure.
     unsafe fn copied(info: *const vk::SamplerCreateInfo<'static>) -> Option<Arc<Self>> {
-        // SAFETY: the caller's contract.
         unsafe {
             let mut info = *info.as_ref()?;
             let mut chain = Chain::copy(info.p_next);
@@ -157,7 +156,6 @@ impl Mappings {
     /// The chain is valid.
     pub(super) unsafe fn of_chain(chain: *const c_void) -> Self {
         type Info = vk::ShaderDescriptorSetAndBindingMappingInfoEXT;
-        // SAFETY: the caller's contract.
         unsafe {
             let Some(info) = all_of::<Info>(chain).next() else { return Self::default() };
             let mappings = slice(info.p_mappings, info.mapping_count);
@@ -203,7 +201,6 @@ impl MappingSource {
         source: vk::DescriptorMappingSourceEXT,
         data: &vk::DescriptorMappingSourceDataEXT,
     ) -> Self {
-        // SAFETY: the caller's contract.
         unsafe {
             match source {
                 source::HEAP_DATA => {
@@ -268,7 +265,6 @@ macro_rules! descriptor_sources {
                 source: vk::DescriptorMappingSourceEXT,
                 data: &vk::DescriptorMappingSourceDataEXT,
             ) -> Option<Self> {
-                // SAFETY: the caller's contract.
                 unsafe {
                     Some(match source {
                         $(source::$source => {

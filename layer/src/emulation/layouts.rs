@@ -50,7 +50,6 @@ impl SetLayout {
         flags: vk::DescriptorSetLayoutCreateFlags,
     ) -> Result<Self, vk::Result> {
         let info = vk::DescriptorSetLayoutCreateInfo::default().flags(flags);
-        // SAFETY: the caller's contract.
         let raw = unsafe { device.create_descriptor_set_layout(&info, None) }?;
         let device = device.clone();
         Ok(Self { raw, dynamic_count: 0, bindings: Box::default(), flags, device })
@@ -71,7 +70,6 @@ impl SetLayout {
         device: ash::Device,
     ) -> Self {
         use vk::DescriptorType as Type;
-        // SAFETY: the caller's contract.
         let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
         let mut bindings: Box<[Binding]> = bindings
             .iter()

@@ -66,7 +66,6 @@ unsafe impl MemoryAllocator for Memory {
         request: &AllocationRequest<'_>,
     ) -> Result<Allocation, Box<dyn Error + Send + Sync>> {
         match self.lock().as_mut() {
-            // SAFETY: the caller's contract.
             Some(allocator) => unsafe { MemoryAllocator::allocate(allocator, request) },
             None => Err("the device was destroyed".into()),
         }
@@ -74,7 +73,6 @@ unsafe impl MemoryAllocator for Memory {
 
     unsafe fn free(&mut self, allocation: Allocation) {
         if let Some(allocator) = self.lock().as_mut() {
-            // SAFETY: the caller's contract.
             unsafe { MemoryAllocator::free(allocator, allocation) };
         }
     }

@@ -220,7 +220,6 @@ impl Objects {
         if let Some(known) = &*known {
             return Ok(Arc::clone(known));
         }
-        // SAFETY: the caller's contract.
         let made = unsafe { SetLayout::empty(device, OF_BUFFERS) };
         let call = "vkCreateDescriptorSetLayout";
         let made = made.map_err(|result| RuntimeError::Vulkan { call, result })?;

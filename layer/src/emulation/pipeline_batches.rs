@@ -32,7 +32,6 @@ impl Emulation {
         let mut batch = Batch::default();
         let mut refused = None;
         for (number, info) in given.iter().enumerate() {
-            // SAFETY: the caller's contract.
             let (added, returns_early) = unsafe {
                 let returns_early = flags_of(info).contains(Flags::EARLY_RETURN_ON_FAILURE);
                 (batch.add(self, number, info, cache), returns_early)
@@ -56,7 +55,6 @@ impl Emulation {
         let next = self.context().device().fp_v1_0().create_graphics_pipelines;
         let temporary = std::mem::take(&mut batch.temporary);
         let result = batch.create(
-            // SAFETY: the caller's contract.
             |count, infos, made| unsafe { next(device, cache, count, infos, allocator, made) },
             self.objects(),
             pipelines,
@@ -101,7 +99,6 @@ impl Batch {
         info: &Info,
         cache: vk::PipelineCache,
     ) -> Result<(), PipelineError> {
-        // SAFETY: the caller's contract.
         unsafe {
             let own = capturing(emulation, info, cache)?;
             let mut info = *info;
@@ -159,7 +156,6 @@ unsafe fn rebase(
     below: &mut Below,
     numbers: &[usize],
 ) -> Result<(), PipelineError> {
-    // SAFETY: the caller's contract.
     let flags = unsafe { flags_of(info) };
     let Ok(base) = usize::try_from(info.base_pipeline_index) else { return Ok(()) };
     if !flags.contains(Flags::DERIVATIVE) {
@@ -171,7 +167,6 @@ unsafe fn rebase(
     }
     info.base_pipeline_index = -1;
     info.flags &= !vk::PipelineCreateFlags::DERIVATIVE;
-    // SAFETY: the caller's contract.
     unsafe {
         if all_of::<FlagsInfo>(info.p_next).next().is_some() {
             let mut chain = Chain::copy(info.p_next);

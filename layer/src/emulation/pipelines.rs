@@ -333,7 +333,6 @@ impl InputPart {
     /// # Safety
     /// The create info is valid for `vkCreateGraphicsPipelines`, and contains this state.
     pub(super) unsafe fn new(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Self {
-        // SAFETY: the caller's contract.
         unsafe {
             let dynamic = dynamic_of(info);
             let vertex_input = match info.p_vertex_input_state.as_ref() {
@@ -368,7 +367,6 @@ impl StagePart {
         words: Arc<[u32]>,
     ) -> Result<Self, PipelineError> {
         let model = model_of(stage.stage);
-        // SAFETY: the caller's contract.
         unsafe {
             let specialization = match stage.p_specialization_info.as_ref() {
                 None => Vec::new(),
@@ -485,7 +483,6 @@ impl ShaderPart {
     ) -> Self {
         type Mode<'a> = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'a>;
         type Origin<'a> = vk::PipelineTessellationDomainOriginStateCreateInfo<'a>;
-        // SAFETY: the caller's contract.
         unsafe {
             let rasterization = info.p_rasterization_state.as_ref();
             let provoking_vertex = rasterization
@@ -655,7 +652,6 @@ impl Pipeline {
             return Ok(true);
         }
         let prepared = if compiles && !self.has_dynamic_variants() {
-            // SAFETY: the caller's contract.
             unsafe { self.static_variant(false).and_then(|made| self.compile(&made, cache)) }
         } else {
             // The layout of captured outputs does not depend on the vertex input.
@@ -693,7 +689,6 @@ impl Pipeline {
             return Ok(found.clone());
         }
         let (input, origin) = (&self.vertex_input, DomainOrigin::default());
-        // SAFETY: the caller's contract.
         let made = unsafe { self.variant(input, unaligned_attributes, origin) }?;
         Ok(known.get_or_init(|| made).clone())
     }
@@ -720,7 +715,6 @@ impl Pipeline {
             (true, false) => draws.restart(true).indirect(true),
             (false, false) => draws,
         };
-        // SAFETY: the caller's contract.
         let prepared = unsafe { made.prepare(&self.ctx, &[draws], cache) };
         prepared.map_err(|error| PipelineError::Variant(error.into()))
     }
@@ -832,7 +826,6 @@ impl Pipeline {
         if !self.dynamic.topology {
             stages.topology = PrimitiveTopology::try_from(self.topology).ok();
         }
-        // SAFETY: the caller's contract.
         Ok(unsafe { self.variants.get(&self.ctx, &stages) }?)
     }
 }
@@ -851,7 +844,6 @@ impl Drop for Pipeline {
 /// # Safety
 /// The contract of [`InputPart::new`].
 unsafe fn dynamic_of(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Dynamic {
-    // SAFETY: the caller's contract.
     let states: BTreeSet<vk::DynamicState> = unsafe {
         info.p_dynamic_state
             .as_ref()

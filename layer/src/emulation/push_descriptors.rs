@@ -85,7 +85,6 @@ impl DescriptorKind {
     /// # Safety
     /// `data` points to a value of this kind.
     unsafe fn read(self, data: *const c_void) -> Option<DescriptorValue> {
-        // SAFETY: the caller's contract.
         unsafe {
             Some(match self {
                 Self::Buffer => DescriptorValue::Buffer(
@@ -176,7 +175,6 @@ pub(super) unsafe fn of_template(
         let ty = entry.descriptor_type;
         let places = places(bindings, entry.dst_binding, entry.dst_array_element);
         for (number, (binding, element)) in (0..entry.descriptor_count as usize).zip(places) {
-            // SAFETY: the caller's contract.
             let value = unsafe {
                 DescriptorKind::of(ty).read(data.byte_add(entry.offset + number * entry.stride))
             };
@@ -369,7 +367,6 @@ impl PushedSet {
             return;
         }
         with_writes(&self.descriptors, vk::DescriptorSet::null(), |writes| {
-            // SAFETY: the caller's contract.
             unsafe { push(cmd, point, self.layout, number, writes.len() as u32, writes.as_ptr()) };
         });
     }

@@ -64,7 +64,6 @@ impl Queries {
         count: u32,
         is_shared: bool,
     ) -> Result<Self, RuntimeError> {
-        // SAFETY: the caller's contract.
         let pool = memory.with(|allocator| unsafe { QueryPool::new(ctx, allocator, kind, count) });
         let pool = pool.ok_or(RuntimeError::NoKernels)??;
         let flags = || (0..count).map(|_| AtomicBool::new(false)).collect();

@@ -97,7 +97,6 @@ impl Emulation {
         let (mut below, mut own, mut words) = (infos.to_vec(), Vec::new(), Vec::new());
         let mut failed = vk::Result::SUCCESS;
         for info in &mut below {
-            // SAFETY: the caller's contract.
             match unsafe { self.shader_object(info, &mut words) } {
                 Ok(object) => own.push(object),
                 Err(PipelineError::ShaderBinary) => {
@@ -121,7 +120,6 @@ impl Emulation {
             return failed;
         }
         let (count, made) = (below.len() as u32, shaders.as_mut_ptr());
-        // SAFETY: the caller's contract.
         let result = unsafe { next(device, count, below.as_ptr(), allocator, made) };
         // Linked shaders are only used together, so the last of them decides whether they are captured.
         let linked = infos.iter().zip(&own).filter(|(info, _)| info.flags.contains(links));
@@ -161,7 +159,6 @@ impl Emulation {
         if !CAPTURED_STAGES.contains(info.stage) {
             return Ok(None);
         }
-        // SAFETY: the caller's contract.
         unsafe {
             let sets = slice(info.p_set_layouts, info.set_layout_count);
             let sets = sets.iter().filter_map(|set| self.objects().set_layout(*set)).collect();
@@ -212,10 +209,8 @@ impl Emulation {
         data: *mut c_void,
     ) -> vk::Result {
         let Some(object) = self.objects().shaders.get(shader) else {
-            // SAFETY: the caller's contract.
             return unsafe { next(device, shader, size, data) };
         };
-        // SAFETY: the caller's contract.
         unsafe {
             let mut drivers = 0;
             let result = next(device, shader, &raw mut drivers, std::ptr::null_mut());

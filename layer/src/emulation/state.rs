@@ -401,7 +401,6 @@ impl State {
     /// The command buffer is being recorded, outside of a render pass, and everything that is bound is valid there.
     pub(super) unsafe fn restore(&self, emulation: &Emulation, cmd: vk::CommandBuffer, left: Left) {
         let graphics = self.restorable.graphics_before.as_ref().unwrap_or(&self.sets);
-        // SAFETY: the caller's contract.
         unsafe { self.restorable.before().restore(emulation, cmd, graphics, left) };
     }
 }
@@ -509,7 +508,6 @@ impl Sets {
         }
         let device = emulation.context().device();
         for (_, number, restored) in sets {
-            // SAFETY: the caller's contract.
             unsafe {
                 match restored {
                     Restored::Bound(bound) => {
@@ -547,7 +545,6 @@ impl RestorableState {
     ) {
         let device = emulation.context().device();
         let point = vk::PipelineBindPoint::COMPUTE;
-        // SAFETY: the caller's contract.
         unsafe {
             if self.compute_pipeline != vk::Pipeline::null() {
                 device.cmd_bind_pipeline(cmd, point, self.compute_pipeline);

@@ -3,31 +3,22 @@
 
 use vkxfb::runtime::host_memory::TryPush;
 
+use super::commands::{Observer, observer_hooks};
 use super::entry::{hooks, with_device};
-use super::unobserved;
 use crate::chain::slice;
-use crate::command_buffers::{CommandBufferState, ended_queries, with, with_arguments};
+use crate::command_buffers::{CommandBufferState, FastPath, ended_queries, with_arguments};
 use crate::emulation::queries::EndedQueries;
 use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
 use crate::translate::masks::{Side, outside_stages, outside_stages32, single, single32};
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, submits};
+use crate::withheld::Command;
+use crate::withheld::arguments::{
+    PipelineBarrier, PipelineBarrier2, ResetEvent, ResetEvent2, SetEvent, SetEvent2, WaitEvents,
+    WaitEvents2, WriteBufferMarker2Amd, WriteBufferMarkerAmd, WriteTimestamp, WriteTimestamp2,
+};
 
 hooks! {
-    b"vkCmdPipelineBarrier" => pipeline_barrier as PFN_vkCmdPipelineBarrier,
-    b"vkCmdPipelineBarrier2" | b"vkCmdPipelineBarrier2KHR" =>
-        pipeline_barrier2 as PFN_vkCmdPipelineBarrier2,
-    b"vkCmdResetEvent" => reset_event as PFN_vkCmdResetEvent,
-    b"vkCmdResetEvent2" | b"vkCmdResetEvent2KHR" => reset_event2 as PFN_vkCmdResetEvent2,
-    b"vkCmdSetEvent" => set_event as PFN_vkCmdSetEvent,
-    b"vkCmdSetEvent2" | b"vkCmdSetEvent2KHR" => set_event2 as PFN_vkCmdSetEvent2,
-    b"vkCmdWaitEvents" => wait_events as PFN_vkCmdWaitEvents,
-    b"vkCmdWaitEvents2" | b"vkCmdWaitEvents2KHR" => wait_events2 as PFN_vkCmdWaitEvents2,
-    b"vkCmdWriteBufferMarkerAMD" => write_buffer_marker as PFN_vkCmdWriteBufferMarkerAMD,
-    b"vkCmdWriteBufferMarker2AMD" => write_buffer_marker2 as PFN_vkCmdWriteBufferMarker2AMD,
-    b"vkCmdWriteTimestamp" => write_timestamp as PFN_vkCmdWriteTimestamp,
-    b"vkCmdWriteTimestamp2" | b"vkCmdWriteTimestamp2KHR" =>
-        write_timestamp2 as PFN_vkCmdWriteTimestamp2,
     b"vkQueueSubmit" => queue_submit as PFN_vkQueueSubmit,
     b"vkQueueSubmit2" | b"vkQueueSubmit2KHR" => queue_submit2 as PFN_vkQueueSubmit2,
 }
@@ -49,14 +40,6 @@ fn event_scope() -> RenderPassScope {
     RenderPassScope::Outside { also_compute: Kind::Event.is_translated() }
 }
 
-/// Records a wait for events. If the commands of the pass are stored until it ends, the wait is recorded twice: before
-/// the pass, because the captures are recorded there, and in the pass. The second wait does no harm, because an event
-/// stays set, and barriers in a pass do not change image layouts.
-fn wait(state: &mut CommandBufferState, command: impl Fn(&mut CommandBufferState)) {
-    state.before_pass(&command);
-    command(state);
-}
-
 /// Records the captures that were deferred before a barrier, unless it is for captures: they stay deferred then.
 ///
 /// # Safety
@@ -69,249 +52,196 @@ unsafe fn pass_or_play(
     if is_for_captures {
         _ = state.capture(|captures| captures.pass_barrier());
     } else {
-        // SAFETY: the caller's contract.
         unsafe { state.play_deferred(cmd) }
     }
 }
 
-unsafe extern "system" fn pipeline_barrier(
-    command_buffer: vk::CommandBuffer,
-    src_stages: vk::PipelineStageFlags,
-    dst_stages: vk::PipelineStageFlags,
-    flags: vk::DependencyFlags,
-    memory_count: u32,
-    memory: *const vk::MemoryBarrier<'_>,
-    buffer_count: u32,
-    buffers: *const vk::BufferMemoryBarrier<'_>,
-    image_count: u32,
-    images: *const vk::ImageMemoryBarrier<'_>,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_arguments(command_buffer, |state, arena| {
-            let given = Dependency {
-                src_stages,
-                dst_stages,
-                memory: slice(memory.cast(), memory_count),
-                buffers: slice(buffers.cast(), buffer_count),
-                images: slice(images.cast(), image_count),
-            };
-            pass_or_play(state, command_buffer, given.is_for_captures());
-            let Some(translated) = given.translated(pass_scope(state), arena) else {
-                return;
-            };
-            state.pipeline_barrier(
-                command_buffer,
-                translated.src_stages,
-                translated.dst_stages,
-                flags,
-                memory_count,
-                translated.memory.as_ptr(),
-                buffer_count,
-                translated.buffers.as_ptr(),
-                image_count,
-                translated.images.as_ptr(),
-            );
-        });
-    }
+/// A command whose arguments are translated when it is recorded.
+trait Translate: Command {
+    /// Returns the command for the driver. `None` if it is not needed.
+    ///
+    /// # Safety
+    /// The command is valid, and is recorded into the command buffer now.
+    unsafe fn translated(
+        &self,
+        state: &mut CommandBufferState,
+        cmd: vk::CommandBuffer,
+        arena: &Arena,
+    ) -> Option<Self>;
 }
 
-unsafe extern "system" fn pipeline_barrier2(
-    command_buffer: vk::CommandBuffer,
-    info: *const vk::DependencyInfo<'_>,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_arguments(command_buffer, |state, arena| {
-            let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else { return };
-            pass_or_play(state, command_buffer, barriers::is_for_captures(info));
-            if let Some(info) = barriers::dependency_info(info, pass_scope(state), arena) {
-                state.pipeline_barrier2(command_buffer, &raw const info);
-            }
-        });
-    }
-}
+/// The stages and accesses of the command are translated.
+struct Translated;
 
-unsafe extern "system" fn wait_events(
-    command_buffer: vk::CommandBuffer,
-    event_count: u32,
-    events: *const vk::Event,
-    src_stages: vk::PipelineStageFlags,
-    dst_stages: vk::PipelineStageFlags,
-    memory_count: u32,
-    memory: *const vk::MemoryBarrier<'_>,
-    buffer_count: u32,
-    buffers: *const vk::BufferMemoryBarrier<'_>,
-    image_count: u32,
-    images: *const vk::ImageMemoryBarrier<'_>,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_arguments(command_buffer, |state, arena| {
-            let given = Dependency {
-                src_stages,
-                dst_stages,
-                memory: slice(memory.cast(), memory_count),
-                buffers: slice(buffers.cast(), buffer_count),
-                images: slice(images.cast(), image_count),
-            };
-            let Some(translated) = given.translated(event_scope(), arena) else { return };
-            wait(state, |state| {
-                state.wait_events(
-                    command_buffer,
-                    event_count,
-                    events,
-                    translated.src_stages,
-                    translated.dst_stages,
-                    memory_count,
-                    translated.memory.as_ptr(),
-                    buffer_count,
-                    translated.buffers.as_ptr(),
-                    image_count,
-                    translated.images.as_ptr(),
-                );
+impl<C: Translate> Observer<C> for Translated {
+    unsafe fn fast_path<'a>(_: vk::CommandBuffer, _: &C) -> Option<FastPath<'a>> {
+        None
+    }
+
+    unsafe fn record(cmd: vk::CommandBuffer, command: &C) {
+        unsafe {
+            with_arguments(cmd, |state, arena| {
+                if let Some(command) = command.translated(state, cmd, arena) {
+                    state.record(cmd, &command);
+                }
             });
-        });
+        }
     }
 }
 
-unsafe extern "system" fn wait_events2(
-    command_buffer: vk::CommandBuffer,
-    event_count: u32,
-    events: *const vk::Event,
-    infos: *const vk::DependencyInfo<'_>,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with_arguments(command_buffer, |state, arena| {
-            let infos = slice(infos.cast::<vk::DependencyInfo<'static>>(), event_count);
+observer_hooks! { Translated:
+    pipeline_barrier pipeline_barrier2
+    reset_event reset_event2 set_event set_event2 wait_events wait_events2
+    write_buffer_marker_amd write_buffer_marker2_amd write_timestamp write_timestamp2
+}
+
+/// Implements, for commands with 32-bit masks, a method for their dependency, and one that replaces it.
+macro_rules! dependencies32 {
+    ($($type:ident)*) => {$(
+        impl $type {
+            /// # Safety
+            /// The command is valid.
+            unsafe fn dependency(&self) -> Dependency<'_> {
+                unsafe {
+                    Dependency {
+                        src_stages: self.src_stage_mask,
+                        dst_stages: self.dst_stage_mask,
+                        memory: slice(self.p_memory_barriers, self.memory_barrier_count),
+                        buffers: slice(self.p_buffer_memory_barriers, self.buffer_memory_barrier_count),
+                        images: slice(self.p_image_memory_barriers, self.image_memory_barrier_count),
+                    }
+                }
+            }
+
+            const fn with(&self, dependency: &Dependency<'_>) -> Self {
+                Self {
+                    src_stage_mask: dependency.src_stages,
+                    dst_stage_mask: dependency.dst_stages,
+                    p_memory_barriers: dependency.memory.as_ptr(),
+                    p_buffer_memory_barriers: dependency.buffers.as_ptr(),
+                    p_image_memory_barriers: dependency.images.as_ptr(),
+                    ..*self
+                }
+            }
+        }
+    )*};
+}
+
+dependencies32! { PipelineBarrier WaitEvents }
+
+impl Translate for PipelineBarrier {
+    unsafe fn translated(
+        &self,
+        state: &mut CommandBufferState,
+        cmd: vk::CommandBuffer,
+        arena: &Arena,
+    ) -> Option<Self> {
+        unsafe {
+            let given = self.dependency();
+            pass_or_play(state, cmd, given.is_for_captures());
+            Some(self.with(&given.translated(pass_scope(state), arena)?))
+        }
+    }
+}
+
+impl Translate for PipelineBarrier2 {
+    unsafe fn translated(
+        &self,
+        state: &mut CommandBufferState,
+        cmd: vk::CommandBuffer,
+        arena: &Arena,
+    ) -> Option<Self> {
+        unsafe {
+            let info = self.p_dependency_info.as_ref()?;
+            pass_or_play(state, cmd, barriers::is_for_captures(info));
+            let info = barriers::dependency_info(info, pass_scope(state), arena)?;
+            Some(Self { p_dependency_info: arena.keep(info) })
+        }
+    }
+}
+
+/// The wait is recorded twice if the commands of the pass are stored until it ends: before the pass, because the
+/// captures are recorded there, and in the pass. The second wait does no harm, because an event stays set, and barriers
+/// in a pass do not change image layouts.
+impl Translate for WaitEvents {
+    unsafe fn translated(
+        &self,
+        state: &mut CommandBufferState,
+        cmd: vk::CommandBuffer,
+        arena: &Arena,
+    ) -> Option<Self> {
+        unsafe {
+            let command = self.with(&self.dependency().translated(event_scope(), arena)?);
+            state.before_pass(cmd, &command);
+            Some(command)
+        }
+    }
+}
+
+/// Like [`WaitEvents`], it may be recorded twice.
+impl Translate for WaitEvents2 {
+    unsafe fn translated(
+        &self,
+        state: &mut CommandBufferState,
+        cmd: vk::CommandBuffer,
+        arena: &Arena,
+    ) -> Option<Self> {
+        unsafe {
+            let infos = slice(self.p_dependency_infos, self.event_count);
             let infos = arena.map(infos, |info| {
                 // Barriers are dropped only inside of passes, so the result is never `None` for
                 // events.
                 barriers::dependency_info(info, event_scope(), arena).unwrap_or(*info)
             });
-            wait(state, |state| {
-                state.wait_events2(command_buffer, event_count, events, infos.as_ptr());
-            });
-        });
+            let command = Self { p_dependency_infos: infos.as_ptr(), ..*self };
+            state.before_pass(cmd, &command);
+            Some(command)
+        }
     }
 }
 
-unsafe extern "system" fn set_event2(
-    command_buffer: vk::CommandBuffer,
-    event: vk::Event,
-    info: *const vk::DependencyInfo<'_>,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with(command_buffer, |state| state.play_deferred(command_buffer));
-        with_device("vkCmdSetEvent2", (), command_buffer, |device| {
-            let next = device.next.set_event2?;
-            let Some(info) = info.cast::<vk::DependencyInfo<'static>>().as_ref() else {
-                return Some(());
-            };
-            Arena::with(|arena| {
-                if let Some(info) = barriers::dependency_info(info, event_scope(), arena) {
-                    next(command_buffer, event, &raw const info);
-                }
-            });
-            Some(())
-        });
+impl Translate for SetEvent2 {
+    unsafe fn translated(
+        &self,
+        _state: &mut CommandBufferState,
+        _cmd: vk::CommandBuffer,
+        arena: &Arena,
+    ) -> Option<Self> {
+        let info = unsafe {
+            barriers::dependency_info(self.p_dependency_info.as_ref()?, event_scope(), arena)
+        }?;
+        Some(Self { p_dependency_info: arena.keep(info), ..*self })
     }
 }
 
-unsafe extern "system" fn set_event(
-    command_buffer: vk::CommandBuffer,
-    event: vk::Event,
-    stages: vk::PipelineStageFlags,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with(command_buffer, |state| state.play_deferred(command_buffer));
-        with_device("vkCmdSetEvent", (), command_buffer, |device| {
-            device.next.set_event?(command_buffer, event, event_stages(stages));
-            Some(())
-        });
-    }
-}
-
-unsafe extern "system" fn reset_event(
-    command_buffer: vk::CommandBuffer,
-    event: vk::Event,
-    stages: vk::PipelineStageFlags,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with(command_buffer, |state| state.play_deferred(command_buffer));
-        with_device("vkCmdResetEvent", (), command_buffer, |device| {
-            device.next.reset_event?(command_buffer, event, event_stages(stages));
-            Some(())
-        });
-    }
-}
-
-fn event_stages(stages: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
+fn event_stages32(stages: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
     outside_stages32(stages, Side::Source, Kind::Event.is_translated())
 }
 
-unsafe extern "system" fn reset_event2(
-    command_buffer: vk::CommandBuffer,
-    event: vk::Event,
-    stages: vk::PipelineStageFlags2,
-) {
-    let stages = outside_stages(stages, Side::Source, Kind::Event.is_translated());
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with(command_buffer, |state| state.play_deferred(command_buffer));
-        with_device("vkCmdResetEvent2", (), command_buffer, |device| {
-            device.next.reset_event2?(command_buffer, event, stages);
-            Some(())
-        });
-    }
+fn event_stages(stages: vk::PipelineStageFlags2) -> vk::PipelineStageFlags2 {
+    outside_stages(stages, Side::Source, Kind::Event.is_translated())
 }
 
-unsafe extern "system" fn write_timestamp(
-    command_buffer: vk::CommandBuffer,
-    stage: vk::PipelineStageFlags,
-    pool: vk::QueryPool,
-    query: u32,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_timestamp(command_buffer, single32(stage), pool, query) }
+/// Implements the translation of commands that have stages and no accesses.
+macro_rules! stages {
+    ($($type:ident: $translation:ident($stage:ident);)*) => {$(
+        impl Observer<$type> for Translated {
+            #[inline]
+            fn replacement(command: $type) -> $type {
+                $type { $stage: $translation(command.$stage), ..command }
+            }
+        }
+    )*};
 }
 
-unsafe extern "system" fn write_timestamp2(
-    command_buffer: vk::CommandBuffer,
-    stage: vk::PipelineStageFlags2,
-    pool: vk::QueryPool,
-    query: u32,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_timestamp2(command_buffer, single(stage), pool, query) }
-}
-
-unsafe extern "system" fn write_buffer_marker(
-    command_buffer: vk::CommandBuffer,
-    stage: vk::PipelineStageFlags,
-    buffer: vk::Buffer,
-    offset: vk::DeviceSize,
-    marker: u32,
-) {
-    let stage = single32(stage);
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_buffer_marker_amd(command_buffer, stage, buffer, offset, marker) }
-}
-
-unsafe extern "system" fn write_buffer_marker2(
-    command_buffer: vk::CommandBuffer,
-    stage: vk::PipelineStageFlags2,
-    buffer: vk::Buffer,
-    offset: vk::DeviceSize,
-    marker: u32,
-) {
-    let stage = single(stage);
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::write_buffer_marker2_amd(command_buffer, stage, buffer, offset, marker) }
+stages! {
+    ResetEvent: event_stages32(stage_mask);
+    ResetEvent2: event_stages(stage_mask);
+    SetEvent: event_stages32(stage_mask);
+    WriteBufferMarkerAmd: single32(pipeline_stage);
+    WriteBufferMarker2Amd: single(stage);
+    WriteTimestamp: single32(pipeline_stage);
+    WriteTimestamp2: single(stage);
 }
 
 macro_rules! submits {
@@ -322,7 +252,6 @@ macro_rules! submits {
             infos: *const vk::$info<'_>,
             fence: vk::Fence,
         ) -> vk::Result {
-            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 with_device($name, OUT_OF_MEMORY, queue, |device| {
                     let (next, infos) = (device.next.$function?, slice(infos.cast(), count));

@@ -4,9 +4,9 @@
 use ash::vk;
 
 use crate::device::DeviceData;
-use crate::device_state::DeviceState;
 use crate::emulation::Emulation;
 use crate::guard::guard;
+use crate::hooked_device::HookedDevice;
 
 /// The result of a command if its hook panics, or if the layer does not know the device.
 pub(super) const FAILED: vk::Result = vk::Result::ERROR_UNKNOWN;
@@ -25,12 +25,11 @@ pub(super) unsafe fn with_device<H: vk::Handle, R: Copy>(
     name: &'static str,
     otherwise: R,
     handle: H,
-    command: impl FnOnce(&DeviceState) -> Option<R>,
+    command: impl FnOnce(&HookedDevice) -> Option<R>,
 ) -> R {
     guard(name, otherwise, || {
-        // SAFETY: the caller's contract.
         let device = unsafe { DeviceData::of(handle) };
-        let done = device.as_ref().and_then(|device| command(device.state.as_ref()?));
+        let done = device.as_ref().and_then(|device| command(device.hooked.as_ref()?));
         done.unwrap_or_else(|| {
             tracing::error!("{name}: nothing is known of the device");
             otherwise
@@ -49,7 +48,6 @@ pub(super) unsafe fn emulated<R: Copy>(
     device: vk::Device,
     command: impl FnOnce(&Emulation) -> R,
 ) -> R {
-    // SAFETY: the caller's contract.
     unsafe {
         with_device(name, otherwise, device, |device| Some(command(device.emulation.as_ref()?)))
     }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::guard::guard;
+use crate::advertise::with_support;
 use crate::instance::InstanceData;
 use crate::translate::{Arena, Usages};
 
@@ -16,31 +16,20 @@ type Ask = vk::PFN_vkGetPhysicalDeviceExternalBufferProperties;
 unsafe fn ask(
     name: &'static str,
     device: vk::PhysicalDevice,
-    next: impl FnOnce(&InstanceData) -> Option<Ask>,
+    next: impl Fn(&InstanceData) -> Option<Ask>,
     info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
     properties: *mut vk::ExternalBufferProperties<'_>,
 ) {
-    guard(name, (), || {
-        // SAFETY: the caller's contract.
-        let Some(instance) = (unsafe { InstanceData::of(device) }) else {
-            return tracing::error!("{name}: nothing is known of the physical device");
-        };
-        let Some(next) = next(&instance) else {
-            return tracing::error!("{name}: the layer or driver below has none");
-        };
-        // SAFETY: the caller's contract.
-        unsafe {
-            let activity = instance.activity(device);
-            match (instance.capture_support(&activity), info.as_ref()) {
-                (Some(support), Some(given)) => Arena::with(|arena| {
-                    let usages = Usages::emulating(&support.required);
-                    let info = usages.external_buffer_info(given, arena);
-                    next(device, &raw const info, properties);
-                }),
-                _ => next(device, info, properties),
-            }
-        }
-    });
+    unsafe {
+        with_support(name, device, next, |next, support| match (support, info.as_ref()) {
+            (Some(support), Some(given)) => Arena::with(|arena| {
+                let usages = Usages::emulating(&support.required);
+                let info = usages.external_buffer_info(given, arena);
+                next(device, &raw const info, properties);
+            }),
+            _ => next(device, info, properties),
+        });
+    }
 }
 
 pub(crate) unsafe extern "system" fn buffer_properties(
@@ -49,7 +38,6 @@ pub(crate) unsafe extern "system" fn buffer_properties(
     properties: *mut vk::ExternalBufferProperties<'_>,
 ) {
     let name = "vkGetPhysicalDeviceExternalBufferProperties";
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe { ask(name, device, |instance| instance.optional.external_buffers, info, properties) };
 }
 
@@ -59,7 +47,6 @@ pub(crate) unsafe extern "system" fn buffer_properties_khr(
     properties: *mut vk::ExternalBufferProperties<'_>,
 ) {
     let name = "vkGetPhysicalDeviceExternalBufferPropertiesKHR";
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         ask(name, device, |instance| instance.optional.external_buffers_khr, info, properties)
     };

@@ -1,13 +1,13 @@
 //! Hooks for commands that prepare or execute device-generated commands. Draws that the device
 //! generates are never captured, because `deviceGeneratedCommandsTransformFeedback` is false.
 
+use super::commands::{Observer, observer_hooks};
 use super::entry::{hooks, with_device};
-use super::unobserved;
 use crate::registry::vk;
 use crate::translate::OUT_OF_MEMORY;
+use crate::withheld::arguments::ExecuteGeneratedCommandsExt;
 
 hooks! {
-    b"vkCmdExecuteGeneratedCommandsEXT" => execute as PFN_vkCmdExecuteGeneratedCommandsEXT,
     b"vkCmdPreprocessGeneratedCommandsEXT" => preprocess as PFN_vkCmdPreprocessGeneratedCommandsEXT,
     b"vkCreateIndirectCommandsLayoutEXT" =>
         create_layout as PFN_vkCreateIndirectCommandsLayoutEXT,
@@ -26,14 +26,17 @@ unsafe extern "system" fn preprocess(
 ) {
 }
 
-unsafe extern "system" fn execute(
-    command_buffer: vk::CommandBuffer,
-    _is_preprocessed: vk::Bool32,
-    info: *const vk::GeneratedCommandsInfoEXT,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe { unobserved::execute_generated_commands_ext(command_buffer, vk::FALSE, info) }
+/// Explicit preprocessing did nothing, so no commands are preprocessed.
+struct NotPreprocessed;
+
+impl Observer<ExecuteGeneratedCommandsExt> for NotPreprocessed {
+    #[inline]
+    fn replacement(command: ExecuteGeneratedCommandsExt) -> ExecuteGeneratedCommandsExt {
+        ExecuteGeneratedCommandsExt { is_preprocessed: vk::FALSE, ..command }
+    }
 }
+
+observer_hooks! { NotPreprocessed: execute_generated_commands_ext }
 
 unsafe extern "system" fn create_layout(
     device: vk::Device,
@@ -41,7 +44,6 @@ unsafe extern "system" fn create_layout(
     allocator: *const vk::AllocationCallbacks<'static>,
     layout: *const vk::IndirectCommandsLayoutEXT,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCreateIndirectCommandsLayoutEXT", OUT_OF_MEMORY, device, |data| {
             let next = data.next.create_indirect_commands_layout?;

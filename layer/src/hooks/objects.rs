@@ -59,7 +59,6 @@ macro_rules! creates {
             allocator: *const vk::AllocationCallbacks<'_>,
             made: *mut vk::$made,
         ) -> vk::Result {
-            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 with_device($name, OUT_OF_MEMORY, device, |$device| {
                     let ($translation, next) =
@@ -122,7 +121,6 @@ creates! {
 /// # Safety
 /// The structure is valid.
 unsafe fn may_alias(info: &vk::BufferCreateInfo<'_>) -> bool {
-    // SAFETY: the caller's contract.
     let external = unsafe { all_of::<vk::ExternalMemoryBufferCreateInfo<'_>>(info.p_next).next() };
     info.flags.contains(vk::BufferCreateFlags::SPARSE_ALIASED)
         || external.is_some_and(|external| !external.handle_types.is_empty())
@@ -133,7 +131,6 @@ unsafe extern "system" fn destroy_render_pass(
     render_pass: vk::RenderPass,
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkDestroyRenderPass", (), device, |data| {
             let (translation, next) = (data.translation.as_ref()?, data.next.destroy_render_pass?);
@@ -152,7 +149,6 @@ unsafe extern "system" fn buffer_requirements(
     requirements: *mut vk::MemoryRequirements2<'_>,
 ) {
     let name = "vkGetDeviceBufferMemoryRequirements";
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device(name, (), device, |data| {
             let (translation, next) = (data.translation.as_ref()?, data.next.buffer_requirements?);
@@ -174,7 +170,6 @@ unsafe extern "system" fn set_layout_support(
     support: *mut vk::DescriptorSetLayoutSupport<'_>,
 ) {
     let name = "vkGetDescriptorSetLayoutSupport";
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device(name, (), device, |data| {
             let next = data.next.set_layout_support?;
@@ -194,7 +189,6 @@ unsafe extern "system" fn create_set_layout(
     allocator: *const vk::AllocationCallbacks<'_>,
     layout: *mut vk::DescriptorSetLayout,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCreateDescriptorSetLayout", OUT_OF_MEMORY, device, |data| {
             let (emulation, next) = (data.emulation.as_ref()?, data.next.create_set_layout?);
@@ -228,7 +222,6 @@ unsafe extern "system" fn create_graphics_pipelines(
     allocator: *const vk::AllocationCallbacks<'_>,
     pipelines: *mut vk::Pipeline,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated("vkCreateGraphicsPipelines", FAILED, device, |emulation| {
             let given = slice(infos.cast(), count);
@@ -244,7 +237,6 @@ unsafe extern "system" fn create_pipeline_layout(
     allocator: *const vk::AllocationCallbacks<'_>,
     layout: *mut vk::PipelineLayout,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated("vkCreatePipelineLayout", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_pipeline_layout;
@@ -268,7 +260,6 @@ unsafe extern "system" fn create_shader_module(
     allocator: *const vk::AllocationCallbacks<'_>,
     module: *mut vk::ShaderModule,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated("vkCreateShaderModule", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_shader_module;
@@ -300,7 +291,6 @@ unsafe extern "system" fn module_identifier(
     module: vk::ShaderModule,
     identifier: *mut vk::ShaderModuleIdentifierEXT<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkGetShaderModuleIdentifierEXT", (), device, |data| {
             let objects = data.emulation.as_ref()?.objects();
@@ -323,7 +313,6 @@ unsafe extern "system" fn module_info_identifier(
     info: *const vk::ShaderModuleCreateInfo<'_>,
     identifier: *mut vk::ShaderModuleIdentifierEXT<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkGetShaderModuleCreateInfoIdentifierEXT", (), device, |data| {
             data.next.module_info_identifier?(device, info, identifier);
@@ -343,7 +332,6 @@ unsafe extern "system" fn create_shaders(
     allocator: *const vk::AllocationCallbacks<'_>,
     shaders: *mut vk::ShaderEXT,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCreateShadersEXT", FAILED, device, |data| {
             let (emulation, next) = (data.emulation.as_ref()?, data.next.create_shaders?);
@@ -360,7 +348,6 @@ unsafe extern "system" fn shader_binary(
     size: *mut usize,
     binary: *mut c_void,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkGetShaderBinaryDataEXT", FAILED, device, |data| {
             let (emulation, next) = (data.emulation.as_ref()?, data.next.shader_binary?);
@@ -374,7 +361,6 @@ unsafe extern "system" fn destroy_shader(
     shader: vk::ShaderEXT,
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkDestroyShaderEXT", (), device, |data| {
             data.emulation.as_ref()?.shader_destroyed(shader);
@@ -394,7 +380,6 @@ macro_rules! destroys {
             handle: vk::$ty,
             allocator: *const vk::AllocationCallbacks<'_>,
         ) {
-            // SAFETY: Vulkan's contract, which is the caller's.
             unsafe {
                 emulated($name, (), device, |emulation| {
                     _ = emulation.objects().$table.remove(handle);
@@ -417,7 +402,6 @@ unsafe extern "system" fn destroy_buffer(
     buffer: vk::Buffer,
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated("vkDestroyBuffer", (), device, |emulation| {
             emulation.objects().buffer_destroyed(buffer);
@@ -431,7 +415,6 @@ unsafe extern "system" fn destroy_pipeline(
     pipeline: vk::Pipeline,
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated("vkDestroyPipeline", (), device, |emulation| {
             emulation.pipeline_destroyed(pipeline);
@@ -446,7 +429,6 @@ unsafe extern "system" fn create_query_pool(
     allocator: *const vk::AllocationCallbacks<'_>,
     pool: *mut vk::QueryPool,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated("vkCreateQueryPool", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_query_pool;

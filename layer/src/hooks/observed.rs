@@ -1,120 +1,98 @@
 //! Hooks for commands that the captures must see: draws, and commands that set state for draws.
 
-use std::ffi::c_void;
-
 use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 use vkxfb::runtime::{
     ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
 };
 
-use super::entry::hooks;
+use super::commands::{Observer, observer_hooks};
 use crate::chain::slice;
 use crate::command_buffers::{
-    CommandBufferState, UnobservedRoute, executed, inherited_heaps, observe, track,
-    unobserved_route, waits, with,
+    CommandBufferState, FastPath, executed, fast_path, inherited_heaps, observe, track, waits, with,
 };
-
 use crate::device::DeviceData;
-use crate::emulation::captures::Forward;
+use crate::emulation::captures::{Captures, Forward};
 use crate::emulation::state::BUFFERS;
 use crate::registry::vk;
 use crate::translate::{RenderPass, Views, neutral};
+use crate::withheld::{Command, arguments};
 
-/// The result of a closure that observes a command. It is converted to what the layer records in
-/// place of the command.
-trait Outcome {
-    fn forward(self) -> Forward;
+/// A command that the captures see before it is recorded.
+trait Observe: Command {
+    const WHEN: When;
+
+    /// Shows the command to the captures. Returns what the layer records in place of the command.
+    ///
+    /// # Safety
+    /// The command is valid.
+    unsafe fn observe(&self, captures: &mut Captures, command_buffer: vk::CommandBuffer)
+    -> Forward;
 }
 
-impl Outcome for () {
-    fn forward(self) -> Forward {
-        Forward::Yes
-    }
+/// When the captures see a command.
+enum When {
+    Always,
+    /// Always, too. But the command only changes state for later draws, so it goes to the driver directly unless it
+    /// must be stored until the render pass ends.
+    Tracked,
+    /// While they [observe draws](Captures::observes_draws) or are deferred. Otherwise the command takes the
+    /// [`FastPath`].
+    WhileActive,
 }
 
-impl Outcome for Forward {
-    fn forward(self) -> Forward {
-        self
-    }
-}
+/// The captures see the command.
+struct Observed;
 
-/// The direct path of a hook to the driver, which returns from the hook. There is none for `always` commands. Those that are
-/// `tracked` only change state for later draws: they take it unless they must be stored until the render pass ends.
-/// `while_active` commands take it unless captures must see them.
-macro_rules! to_the_driver {
-    (always $($rest:tt)*) => {};
-    (tracked $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)
-        |$captures:ident| $body:expr) => {
-        if let Some(functions) = track($command_buffer, |$captures| $body) {
-            if let Some(function) = functions.$name {
-                function($command_buffer, $($parameter),*);
-            }
-            return;
-        }
-    };
-    (while_active $name:ident ($command_buffer:ident, $($parameter:ident: $ty:ty),*)
-        |$captures:ident| $body:expr) => {
-        // Not inlined, so that the direct path to the driver need not save registers.
-        #[inline(never)]
-        unsafe extern "system" fn withhold(
-            $command_buffer: vk::CommandBuffer,
-            $($parameter: $ty),*
-        ) {
-            // SAFETY: Vulkan's contract, which is the caller's.
-            unsafe {
-                with($command_buffer, |state| {
-                    state.$name($command_buffer, $($parameter),*);
-                });
-            }
-        }
-        match unobserved_route($command_buffer) {
-            Some(UnobservedRoute::Driver(functions)) => {
-                if let Some(function) = functions.$name {
-                    return function($command_buffer, $($parameter),*);
+impl<C: Observe> Observer<C> for Observed {
+    #[inline]
+    unsafe fn fast_path<'a>(cmd: vk::CommandBuffer, command: &C) -> Option<FastPath<'a>> {
+        unsafe {
+            match C::WHEN {
+                When::Always => None,
+                When::Tracked => {
+                    let change = |captures: &mut Captures| _ = command.observe(captures, cmd);
+                    track(cmd, change).map(FastPath::Driver)
                 }
+                When::WhileActive => fast_path(cmd),
             }
-            Some(UnobservedRoute::Withheld) => return withhold($command_buffer, $($parameter),*),
-            None => {}
         }
-    };
+    }
+
+    #[inline]
+    unsafe fn record(cmd: vk::CommandBuffer, command: &C) {
+        unsafe {
+            observe(
+                cmd,
+                |captures| command.observe(captures, cmd),
+                |state, forward| match forward {
+                    None | Some(Forward::Yes) => state.record(cmd, command),
+                    Some(other) => instead(state, cmd, other),
+                },
+            );
+        }
+    }
 }
 
+/// Implements [`Observe`] for commands, and generates `hook_of`. A row is `When function(arguments: Type) |captures|
+/// result;`, or has `|captures, command buffer|`. The function is that of `commands`. The result is converted to
+/// [`Forward`]: `()` means that the command itself is recorded.
 macro_rules! observed {
-    ($($when:ident $name:ident ($($parameter:ident: $ty:ty),* $(,)?)
-        |$captures:ident, $cmd:ident| $body:expr;)*) => {$(
-        #[allow(clippy::too_many_arguments, reason = "as the command has them")]
-        unsafe extern "system" fn $name(command_buffer: vk::CommandBuffer, $($parameter: $ty),*) {
-            // Not inlined, so that the direct path to the driver need not save registers.
-            #[inline(never)]
-            unsafe extern "system" fn observed(
-                command_buffer: vk::CommandBuffer,
-                $($parameter: $ty),*
-            ) {
-                // SAFETY: Vulkan's contract, which is the caller's.
-                unsafe {
-                    observe(
-                        command_buffer,
-                        |$captures| {
-                            #[allow(unused_variables, reason = "most commands need no handle")]
-                            let $cmd = command_buffer;
-                            Outcome::forward($body)
-                        },
-                        |state, forward| match forward {
-                            None | Some(Forward::Yes) => {
-                                state.$name(command_buffer, $($parameter),*);
-                            }
-                            Some(other) => instead(state, command_buffer, other),
-                        },
-                    );
-                }
+    ($($when:ident $function:ident($arguments:ident: $type:ident)
+        |$captures:ident $(, $cmd:ident)?| $result:expr;)*) => {
+        $(impl Observe for arguments::$type {
+            const WHEN: When = When::$when;
+
+            #[inline]
+            #[allow(unused_unsafe, reason = "not needed for all commands")]
+            unsafe fn observe(&self, $captures: &mut Captures, _cmd: vk::CommandBuffer) -> Forward {
+                let $arguments = self;
+                $(let $cmd = _cmd;)?
+                unsafe { Forward::from($result) }
             }
-            // SAFETY: Vulkan's contract, which is the caller's.
-            unsafe {
-                to_the_driver!($when $name(command_buffer, $($parameter: $ty),*) |$captures| $body);
-                observed(command_buffer, $($parameter),*);
-            }
-        }
-    )*};
+        })*
+
+        observer_hooks!(Observed: execute_commands $($function)*);
+    };
 }
 
 /// Records the command that replaces a command of the program, if there is one.
@@ -122,7 +100,6 @@ macro_rules! observed {
 /// # Safety
 /// The contract of the command.
 unsafe fn instead(state: &mut CommandBufferState, cmd: vk::CommandBuffer, other: Forward) {
-    // SAFETY: the caller's contract.
     unsafe {
         match other {
             // The command may have begun or ended a capture. This changes whether later commands go to the driver
@@ -130,117 +107,95 @@ unsafe fn instead(state: &mut CommandBufferState, cmd: vk::CommandBuffer, other:
             Forward::Yes | Forward::No => state.update_destination(),
             Forward::DrawIndirect(buffer, offset) => {
                 let stride = size_of::<vk::DrawIndirectCommand>() as u32;
-                state.draw_indirect(cmd, buffer, offset, 1, stride);
+                state.record(
+                    cmd,
+                    &arguments::DrawIndirect { buffer, offset, draw_count: 1, stride },
+                );
             }
-            Forward::BeginQuery(pool, query, flags) => {
-                state.begin_query(cmd, pool, query, flags);
+            Forward::BeginQuery(query_pool, query, flags) => {
+                state.record(cmd, &arguments::BeginQuery { query_pool, query, flags });
             }
-            Forward::EndQuery(pool, query) => state.end_query(cmd, pool, query),
+            Forward::EndQuery(query_pool, query) => {
+                state.record(cmd, &arguments::EndQuery { query_pool, query });
+            }
         }
     }
 }
 
 observed! {
-    tracked bind_pipeline(point: vk::PipelineBindPoint, pipeline: vk::Pipeline) |c, _cmd| {
-        c.bind_pipeline(point, pipeline);
+    Tracked bind_pipeline(a: BindPipeline) |c| c.bind_pipeline(a.pipeline_bind_point, a.pipeline);
+    Tracked bind_descriptor_sets(a: BindDescriptorSets) |c| {
+        let sets = slice(a.p_descriptor_sets, a.descriptor_set_count);
+        let offsets = slice(a.p_dynamic_offsets, a.dynamic_offset_count);
+        c.bind_sets(a.pipeline_bind_point, a.layout, a.first_set, sets, offsets);
     };
-    tracked bind_descriptor_sets(
-        point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
-        first: u32,
-        count: u32,
-        sets: *const vk::DescriptorSet,
-        offset_count: u32,
-        offsets: *const u32,
-    ) |c, _cmd| c.bind_sets(point, layout, first, slice(sets, count), slice(offsets, offset_count));
-    tracked bind_shaders_ext(
-        count: u32,
-        stages: *const vk::ShaderStageFlags,
-        shaders: *const vk::ShaderEXT,
-    ) |c, _cmd| c.bind_shaders(slice(stages, count), slice(shaders, count));
-    tracked bind_descriptor_buffers_ext(
-        count: u32,
-        infos: *const vk::DescriptorBufferBindingInfoEXT<'static>,
-    ) |c, _cmd| c.bind_descriptor_buffers(slice(infos, count));
-    tracked set_descriptor_buffer_offsets_ext(
-        point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
-        first: u32,
-        count: u32,
-        buffers: *const u32,
-        offsets: *const vk::DeviceSize,
-    ) |c, _cmd| {
-        c.set_descriptor_buffer_offsets(point, layout, first, slice(buffers, count), slice(offsets, count));
+    Tracked bind_shaders_ext(a: BindShadersExt) |c| {
+        c.bind_shaders(slice(a.p_stages, a.stage_count), slice(a.p_shaders, a.stage_count));
     };
-    tracked bind_descriptor_buffer_embedded_samplers_ext(
-        point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
-        set: u32,
-    ) |c, _cmd| c.bind_embedded_samplers(point, layout, set);
-    tracked bind_resource_heap_ext(info: *const vk::BindHeapInfoEXT) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+    Tracked bind_descriptor_buffers_ext(a: BindDescriptorBuffersExt) |c| {
+        c.bind_descriptor_buffers(slice(a.p_binding_infos, a.buffer_count));
+    };
+    Tracked set_descriptor_buffer_offsets_ext(a: SetDescriptorBufferOffsetsExt) |c| {
+        let (buffers, offsets) = (slice(a.p_buffer_indices, a.set_count), slice(a.p_offsets, a.set_count));
+        c.set_descriptor_buffer_offsets(a.pipeline_bind_point, a.layout, a.first_set, buffers, offsets);
+    };
+    Tracked bind_descriptor_buffer_embedded_samplers_ext(a: BindDescriptorBufferEmbeddedSamplersExt) |c| {
+        c.bind_embedded_samplers(a.pipeline_bind_point, a.layout, a.set);
+    };
+    Tracked bind_resource_heap_ext(a: BindResourceHeapExt) |c| {
+        if let Some(info) = a.p_bind_info.as_ref() {
             c.bind_resource_heap(info);
         }
     };
-    tracked bind_sampler_heap_ext(info: *const vk::BindHeapInfoEXT) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+    Tracked bind_sampler_heap_ext(a: BindSamplerHeapExt) |c| {
+        if let Some(info) = a.p_bind_info.as_ref() {
             c.bind_sampler_heap(info);
         }
     };
-    tracked push_data_ext(info: *const vk::PushDataInfoEXT) |c, _cmd| {
-        if let Some(info) = info.as_ref() {
+    Tracked push_data_ext(a: PushDataExt) |c| {
+        if let Some(info) = a.p_push_data_info.as_ref() {
             c.push_data(info);
         }
     };
-    tracked push_constants(
-        layout: vk::PipelineLayout,
-        stages: vk::ShaderStageFlags,
-        offset: u32,
-        size: u32,
-        values: *const c_void,
-    ) |c, _cmd| c.state.push(layout, stages, offset, slice(values.cast(), size));
-    tracked bind_vertex_buffers(
-        first: u32,
-        count: u32,
-        buffers: *const vk::Buffer,
-        offsets: *const vk::DeviceSize,
-    ) |c, _cmd| c.bind_vertex_buffers(first, slice(buffers, count), slice(offsets, count), &[], &[]);
-    tracked bind_vertex_buffers2(
-        first: u32,
-        count: u32,
-        buffers: *const vk::Buffer,
-        offsets: *const vk::DeviceSize,
-        sizes: *const vk::DeviceSize,
-        strides: *const vk::DeviceSize,
-    ) |c, _cmd| c.bind_vertex_buffers(
-        first,
-        slice(buffers, count),
-        slice(offsets, count),
-        slice(sizes, count),
-        slice(strides, count),
-    );
-    tracked bind_index_buffer(buffer: vk::Buffer, offset: vk::DeviceSize, ty: vk::IndexType) |c, _cmd| {
-        c.bind_index_buffer(buffer, offset, vk::WHOLE_SIZE, ty);
+    Tracked push_constants(a: PushConstants) |c| {
+        c.state.push(a.layout, a.stage_flags, a.offset, slice(a.p_values.cast(), a.size));
     };
-    tracked bind_index_buffer2_khr(
-        buffer: vk::Buffer,
-        offset: vk::DeviceSize,
-        size: vk::DeviceSize,
-        ty: vk::IndexType,
-    ) |c, _cmd| c.bind_index_buffer(buffer, offset, size, ty);
-    tracked set_primitive_topology(topology: vk::PrimitiveTopology) |c, _cmd| c.state.topology = topology;
-    tracked set_primitive_restart_index_ext(index: u32) |c, _cmd| c.set_primitive_restart_index(index);
-    tracked set_primitive_restart_enable(enable: vk::Bool32) |c, _cmd| c.state.restart = enable == vk::TRUE;
-    tracked set_rasterizer_discard_enable(enable: vk::Bool32) |c, _cmd| c.state.discard = enable == vk::TRUE;
-    tracked set_provoking_vertex_mode_ext(mode: vk::ProvokingVertexModeEXT) |c, _cmd| {
-        c.state.provoking_vertex = mode.into();
+    Tracked bind_vertex_buffers(a: BindVertexBuffers) |c| {
+        let (buffers, offsets) = (slice(a.p_buffers, a.binding_count), slice(a.p_offsets, a.binding_count));
+        c.bind_vertex_buffers(a.first_binding, buffers, offsets, &[], &[]);
     };
-    tracked set_patch_control_points_ext(points: u32) |c, _cmd| c.state.patch_control_points = points;
-    tracked set_tessellation_domain_origin_ext(origin: vk::TessellationDomainOrigin) |c, _cmd| {
-        c.set_domain_origin(origin);
+    Tracked bind_vertex_buffers2(a: BindVertexBuffers2) |c| {
+        let (buffers, offsets) = (slice(a.p_buffers, a.binding_count), slice(a.p_offsets, a.binding_count));
+        let (sizes, strides) = (slice(a.p_sizes, a.binding_count), slice(a.p_strides, a.binding_count));
+        c.bind_vertex_buffers(a.first_binding, buffers, offsets, sizes, strides);
     };
-    always bind_descriptor_sets2_khr(info: *const vk::BindDescriptorSetsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref()
+    Tracked bind_index_buffer(a: BindIndexBuffer) |c| {
+        c.bind_index_buffer(a.buffer, a.offset, vk::WHOLE_SIZE, a.index_type);
+    };
+    Tracked bind_index_buffer2_khr(a: BindIndexBuffer2Khr) |c| {
+        c.bind_index_buffer(a.buffer, a.offset, a.size, a.index_type);
+    };
+    Tracked set_primitive_topology(a: SetPrimitiveTopology) |c| c.state.topology = a.primitive_topology;
+    Tracked set_primitive_restart_index_ext(a: SetPrimitiveRestartIndexExt) |c| {
+        c.set_primitive_restart_index(a.primitive_restart_index);
+    };
+    Tracked set_primitive_restart_enable(a: SetPrimitiveRestartEnable) |c| {
+        c.state.restart = a.primitive_restart_enable == vk::TRUE;
+    };
+    Tracked set_rasterizer_discard_enable(a: SetRasterizerDiscardEnable) |c| {
+        c.state.discard = a.rasterizer_discard_enable == vk::TRUE;
+    };
+    Tracked set_provoking_vertex_mode_ext(a: SetProvokingVertexModeExt) |c| {
+        c.state.provoking_vertex = a.provoking_vertex_mode.into();
+    };
+    Tracked set_patch_control_points_ext(a: SetPatchControlPointsExt) |c| {
+        c.state.patch_control_points = a.patch_control_points;
+    };
+    Tracked set_tessellation_domain_origin_ext(a: SetTessellationDomainOriginExt) |c| {
+        c.set_domain_origin(a.domain_origin);
+    };
+    Always bind_descriptor_sets2_khr(a: BindDescriptorSets2Khr) |c| {
+        if let Some(info) = a.p_bind_descriptor_sets_info.as_ref()
             && c.has_layout("vkCmdBindDescriptorSets2", info.layout)
         {
             let sets = slice(info.p_descriptor_sets, info.descriptor_set_count);
@@ -250,10 +205,8 @@ observed! {
             }
         }
     };
-    always set_descriptor_buffer_offsets2_ext(
-        info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'static>,
-    ) |c, _cmd| {
-        if let Some(info) = info.as_ref()
+    Always set_descriptor_buffer_offsets2_ext(a: SetDescriptorBufferOffsets2Ext) |c| {
+        if let Some(info) = a.p_set_descriptor_buffer_offsets_info.as_ref()
             && c.has_layout("vkCmdSetDescriptorBufferOffsets2EXT", info.layout)
         {
             let buffers = slice(info.p_buffer_indices, info.set_count);
@@ -264,10 +217,8 @@ observed! {
             }
         }
     };
-    always bind_descriptor_buffer_embedded_samplers2_ext(
-        info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static>,
-    ) |c, _cmd| {
-        if let Some(info) = info.as_ref()
+    Always bind_descriptor_buffer_embedded_samplers2_ext(a: BindDescriptorBufferEmbeddedSamplers2Ext) |c| {
+        if let Some(info) = a.p_bind_descriptor_buffer_embedded_samplers_info.as_ref()
             && c.has_layout("vkCmdBindDescriptorBufferEmbeddedSamplers2EXT", info.layout)
         {
             for point in bind_points(info.stage_flags) {
@@ -275,15 +226,12 @@ observed! {
             }
         }
     };
-    always push_descriptor_set_khr(
-        point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
-        set: u32,
-        count: u32,
-        writes: *const vk::WriteDescriptorSet<'static>,
-    ) |c, _cmd| c.push_descriptors(point, layout, set, slice(writes, count));
-    always push_descriptor_set2_khr(info: *const vk::PushDescriptorSetInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref()
+    Always push_descriptor_set_khr(a: PushDescriptorSetKhr) |c| {
+        let writes = slice(a.p_descriptor_writes, a.descriptor_write_count);
+        c.push_descriptors(a.pipeline_bind_point, a.layout, a.set, writes);
+    };
+    Always push_descriptor_set2_khr(a: PushDescriptorSet2Khr) |c| {
+        if let Some(info) = a.p_push_descriptor_set_info.as_ref()
             && c.has_layout("vkCmdPushDescriptorSet2", info.layout)
         {
             let writes = slice(info.p_descriptor_writes, info.descriptor_write_count);
@@ -292,253 +240,184 @@ observed! {
             }
         }
     };
-    always push_descriptor_set_with_template_khr(
-        template: vk::DescriptorUpdateTemplate,
-        layout: vk::PipelineLayout,
-        set: u32,
-        data: *const c_void,
-    ) |c, _cmd| c.push_with_template(template, layout, set, data);
-    always push_descriptor_set_with_template2_khr(
-        info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
-    ) |c, _cmd| {
-        if let Some(info) = info.as_ref()
+    Always push_descriptor_set_with_template_khr(a: PushDescriptorSetWithTemplateKhr) |c| {
+        c.push_with_template(a.descriptor_update_template, a.layout, a.set, a.p_data);
+    };
+    Always push_descriptor_set_with_template2_khr(a: PushDescriptorSetWithTemplate2Khr) |c| {
+        if let Some(info) = a.p_push_descriptor_set_with_template_info.as_ref()
             && c.has_layout("vkCmdPushDescriptorSetWithTemplate2", info.layout)
         {
-            c.push_with_template(
-                info.descriptor_update_template,
-                info.layout,
-                info.set,
-                info.p_data,
-            );
+            c.push_with_template(info.descriptor_update_template, info.layout, info.set, info.p_data);
         }
     };
-    always push_constants2_khr(info: *const vk::PushConstantsInfoKHR<'static>) |c, _cmd| {
-        if let Some(info) = info.as_ref()
+    Always push_constants2_khr(a: PushConstants2Khr) |c| {
+        if let Some(info) = a.p_push_constants_info.as_ref()
             && c.has_layout("vkCmdPushConstants2", info.layout)
         {
             let bytes = slice(info.p_values.cast(), info.size);
             c.state.push(info.layout, info.stage_flags, info.offset, bytes);
         }
     };
-    always set_rasterization_stream_ext(stream: u32) |c, _cmd| {
-        c.state.rasterization_stream = stream;
+    Always set_rasterization_stream_ext(a: SetRasterizationStreamExt) |c| {
+        c.state.rasterization_stream = a.rasterization_stream;
         Forward::No
     };
-    always set_vertex_input_ext(
-        binding_count: u32,
-        bindings: *const vk::VertexInputBindingDescription2EXT<'static>,
-        attribute_count: u32,
-        attributes: *const vk::VertexInputAttributeDescription2EXT<'static>,
-    ) |c, _cmd| c.set_vertex_input(slice(bindings, binding_count), slice(attributes, attribute_count));
-    while_active draw(vertex_count: u32, instance_count: u32, first_vertex: u32, first_instance: u32) |c, _cmd| {
+    Always set_vertex_input_ext(a: SetVertexInputExt) |c| {
+        let bindings = slice(a.p_vertex_binding_descriptions, a.vertex_binding_description_count);
+        let attributes = slice(a.p_vertex_attribute_descriptions, a.vertex_attribute_description_count);
+        c.set_vertex_input(bindings, attributes);
+    };
+    WhileActive draw(a: Draw) |c| {
+        let arguments::Draw { vertex_count, instance_count, first_vertex, first_instance } = *a;
         let draw = Draw { vertex_count, instance_count, first_vertex, first_instance };
         c.draw(|recorder, topology| recorder.draw(topology, &draw))
     };
-    while_active draw_indexed(
-        index_count: u32,
-        instance_count: u32,
-        first_index: u32,
-        vertex_offset: i32,
-        first_instance: u32,
-    ) |c, _cmd| {
-        let draw =
-            DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance };
+    WhileActive draw_indexed(a: DrawIndexed) |c| {
+        let arguments::DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance } = *a;
+        let draw = DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance };
         c.draw(|recorder, topology| recorder.draw_indexed(topology, &draw))
     };
-    while_active draw_multi_ext(
-        draw_count: u32,
-        draws: *const vk::MultiDrawInfoEXT,
-        instance_count: u32,
-        first_instance: u32,
-        stride: u32,
-    ) |c, _cmd| c.draw(|recorder, topology| {
-        let draws: Vec<Draw> = (0..draw_count as usize)
+    WhileActive draw_multi_ext(a: DrawMultiExt) |c| c.draw(|recorder, topology| {
+        let arguments::DrawMultiExt { instance_count, first_instance, .. } = *a;
+        let draws: Vec<Draw> = (0..a.draw_count as usize)
             .map(|number| {
-                let draw = *draws.byte_add(number * stride as usize);
+                let draw = *a.p_vertex_info.byte_add(number * a.stride as usize);
                 let (first_vertex, vertex_count) = (draw.first_vertex, draw.vertex_count);
                 Draw { vertex_count, instance_count, first_vertex, first_instance }
             })
             .collect();
         recorder.draw_multi(topology, &draws)
     });
-    while_active draw_multi_indexed_ext(
-        draw_count: u32,
-        draws: *const vk::MultiDrawIndexedInfoEXT,
-        instance_count: u32,
-        first_instance: u32,
-        stride: u32,
-        vertex_offset: *const i32,
-    ) |c, _cmd| c.draw(|recorder, topology| {
-        let common = vertex_offset.as_ref();
-        let draws: Vec<DrawIndexed> = (0..draw_count as usize)
+    WhileActive draw_multi_indexed_ext(a: DrawMultiIndexedExt) |c| c.draw(|recorder, topology| {
+        let common = a.p_vertex_offset.as_ref();
+        let draws: Vec<DrawIndexed> = (0..a.draw_count as usize)
             .map(|number| {
-                let draw = *draws.byte_add(number * stride as usize);
+                let draw = *a.p_index_info.byte_add(number * a.stride as usize);
                 DrawIndexed {
                     index_count: draw.index_count,
-                    instance_count,
+                    instance_count: a.instance_count,
                     first_index: draw.first_index,
                     vertex_offset: common.copied().unwrap_or(draw.vertex_offset),
-                    first_instance,
+                    first_instance: a.first_instance,
                 }
             })
             .collect();
         recorder.draw_multi_indexed(topology, &draws)
     });
-    while_active draw_indirect(buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32, stride: u32)
-    |c, _cmd| {
+    WhileActive draw_indirect(a: DrawIndirect) |c| {
+        let arguments::DrawIndirect { buffer, offset, draw_count, stride } = *a;
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count: None };
         c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
     };
-    while_active draw_indexed_indirect(buffer: vk::Buffer, offset: vk::DeviceSize, draw_count: u32, stride: u32)
-    |c, _cmd| {
+    WhileActive draw_indexed_indirect(a: DrawIndexedIndirect) |c| {
+        let arguments::DrawIndexedIndirect { buffer, offset, draw_count, stride } = *a;
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count: None };
         c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
     };
-    while_active draw_indirect_count(
-        buffer: vk::Buffer,
-        offset: vk::DeviceSize,
-        count_buffer: vk::Buffer,
-        count_offset: vk::DeviceSize,
-        draw_count: u32,
-        stride: u32,
-    ) |c, _cmd| {
-        let count = Some((count_buffer, count_offset));
+    WhileActive draw_indirect_count(a: DrawIndirectCount) |c| {
+        let arguments::DrawIndirectCount { buffer, offset, max_draw_count: draw_count, stride, .. } = *a;
+        let count = Some((a.count_buffer, a.count_buffer_offset));
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
         c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
     };
-    while_active draw_indexed_indirect_count(
-        buffer: vk::Buffer,
-        offset: vk::DeviceSize,
-        count_buffer: vk::Buffer,
-        count_offset: vk::DeviceSize,
-        draw_count: u32,
-        stride: u32,
-    ) |c, _cmd| {
-        let count = Some((count_buffer, count_offset));
+    WhileActive draw_indexed_indirect_count(a: DrawIndexedIndirectCount) |c| {
+        let arguments::DrawIndexedIndirectCount { buffer, offset, max_draw_count: draw_count, stride, .. } = *a;
+        let count = Some((a.count_buffer, a.count_buffer_offset));
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
         c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
     };
-    always draw_indirect_byte_count_ext(
-        instance_count: u32,
-        first_instance: u32,
-        counter_buffer: vk::Buffer,
-        counter_buffer_offset: vk::DeviceSize,
-        counter_offset: u32,
-        vertex_stride: u32,
-    ) |c, _cmd| c.draw_byte_count(ByteCountDraw {
-        instance_count,
-        first_instance,
-        counter: CounterBuffer { buffer: counter_buffer, offset: counter_buffer_offset },
-        counter_offset,
-        vertex_stride,
+    Always draw_indirect_byte_count_ext(a: DrawIndirectByteCountExt) |c| c.draw_byte_count(ByteCountDraw {
+        instance_count: a.instance_count,
+        first_instance: a.first_instance,
+        counter: CounterBuffer { buffer: a.counter_buffer, offset: a.counter_buffer_offset },
+        counter_offset: a.counter_offset,
+        vertex_stride: a.vertex_stride,
     });
-    always bind_transform_feedback_buffers_ext(
-        first: u32,
-        count: u32,
-        buffers: *const vk::Buffer,
-        offsets: *const vk::DeviceSize,
-        sizes: *const vk::DeviceSize,
-    ) |c, _cmd| {
-        c.bind_capture_buffers(first, slice(buffers, count), slice(offsets, count), slice(sizes, count));
+    Always bind_transform_feedback_buffers_ext(a: BindTransformFeedbackBuffersExt) |c| {
+        let (buffers, offsets) = (slice(a.p_buffers, a.binding_count), slice(a.p_offsets, a.binding_count));
+        c.bind_capture_buffers(a.first_binding, buffers, offsets, slice(a.p_sizes, a.binding_count));
         Forward::No
     };
-    always begin_transform_feedback_ext(
-        first: u32,
-        count: u32,
-        buffers: *const vk::Buffer,
-        offsets: *const vk::DeviceSize,
-    ) |c, _cmd| {
-        c.begin_capture(counters(first, slice(buffers, count), slice(offsets, count)));
+    Always begin_transform_feedback_ext(a: BeginTransformFeedbackExt) |c| {
+        let buffers = slice(a.p_counter_buffers, a.counter_buffer_count);
+        let offsets = slice(a.p_counter_buffer_offsets, a.counter_buffer_count);
+        c.begin_capture(counters(a.first_counter_buffer, buffers, offsets));
         Forward::No
     };
-    always end_transform_feedback_ext(
-        first: u32,
-        count: u32,
-        buffers: *const vk::Buffer,
-        offsets: *const vk::DeviceSize,
-    ) |c, _cmd| {
-        c.end_capture(counters(first, slice(buffers, count), slice(offsets, count)));
+    Always end_transform_feedback_ext(a: EndTransformFeedbackExt) |c| {
+        let buffers = slice(a.p_counter_buffers, a.counter_buffer_count);
+        let offsets = slice(a.p_counter_buffer_offsets, a.counter_buffer_count);
+        c.end_capture(counters(a.first_counter_buffer, buffers, offsets));
         Forward::No
     };
-    always begin_conditional_rendering_ext(info: *const vk::ConditionalRenderingBeginInfoEXT<'static>)
-    |c, _cmd| {
+    Always begin_conditional_rendering_ext(a: BeginConditionalRenderingExt) |c| {
         let inverted = vk::ConditionalRenderingFlagsEXT::INVERTED;
-        c.state.set_condition(info.as_ref().map(|info| ConditionalRendering {
+        c.state.set_condition(a.p_conditional_rendering_begin.as_ref().map(|info| ConditionalRendering {
             buffer: info.buffer,
             offset: info.offset,
             inverted: info.flags.contains(inverted),
         }));
     };
-    always end_conditional_rendering_ext() |c, _cmd| {
-        c.state.set_condition(None);
-    };
-    always begin_query(pool: vk::QueryPool, query: u32, _flags: vk::QueryControlFlags) |c, _cmd| {
-        c.query_begins(pool, query, 0)
-    };
-    always begin_query_indexed_ext(
-        pool: vk::QueryPool,
-        query: u32,
-        flags: vk::QueryControlFlags,
-        index: u32,
-    ) |c, _cmd| match c.query_begins(pool, query, index) {
+    Always end_conditional_rendering_ext(_a: EndConditionalRenderingExt) |c| c.state.set_condition(None);
+    Always begin_query(a: BeginQuery) |c| c.query_begins(a.query_pool, a.query, 0);
+    Always begin_query_indexed_ext(a: BeginQueryIndexedExt) |c| match c.query_begins(a.query_pool, a.query, a.index) {
         // Programs may use the indexed command for any query type, but a driver without transform
         // feedback may only have `vkCmdBeginQuery`.
-        Forward::Yes if index == 0 => Forward::BeginQuery(pool, query, flags),
+        Forward::Yes if a.index == 0 => Forward::BeginQuery(a.query_pool, a.query, a.flags),
         forward => forward,
     };
-    always end_query(pool: vk::QueryPool, query: u32) |c, cmd| c.query_ends(cmd, pool, query);
-    always end_query_indexed_ext(pool: vk::QueryPool, query: u32, index: u32) |c, cmd| {
-        match c.query_ends(cmd, pool, query) {
-            Forward::Yes if index == 0 => Forward::EndQuery(pool, query),
-            forward => forward,
-        }
+    Always end_query(a: EndQuery) |c, cmd| c.query_ends(cmd, a.query_pool, a.query);
+    Always end_query_indexed_ext(a: EndQueryIndexedExt) |c, cmd| match c.query_ends(cmd, a.query_pool, a.query) {
+        Forward::Yes if a.index == 0 => Forward::EndQuery(a.query_pool, a.query),
+        forward => forward,
     };
-    always begin_render_pass(info: *const vk::RenderPassBeginInfo<'static>, _contents: vk::SubpassContents)
-    |c, cmd| c.begin_pass(cmd, render_pass_of(cmd, info));
-    always begin_render_pass2(
-        info: *const vk::RenderPassBeginInfo<'static>,
-        _begin: *const vk::SubpassBeginInfo<'static>,
-    ) |c, cmd| c.begin_pass(cmd, render_pass_of(cmd, info));
-    always begin_rendering(info: *const vk::RenderingInfo<'static>) |c, cmd| {
-        if let Some(info) = info.as_ref() {
+    Always begin_render_pass(a: BeginRenderPass) |c, cmd| {
+        c.begin_pass(cmd, render_pass_of(cmd, a.p_render_pass_begin))
+    };
+    Always begin_render_pass2(a: BeginRenderPass2) |c, cmd| {
+        c.begin_pass(cmd, render_pass_of(cmd, a.p_render_pass_begin))
+    };
+    Always begin_rendering(a: BeginRendering) |c, cmd| {
+        if let Some(info) = a.p_rendering_info.as_ref() {
             let views = Views::of_rendering(info.view_mask);
             c.begin_rendering(cmd, info.flags, views, neutral::rendering(info));
         }
     };
-    always next_subpass(_contents: vk::SubpassContents) |c, _cmd| c.next_subpass();
-    always next_subpass2(
-        _begin: *const vk::SubpassBeginInfo<'static>,
-        _end: *const vk::SubpassEndInfo<'static>,
-    ) |c, _cmd| c.next_subpass();
+    Always next_subpass(_a: NextSubpass) |c| c.next_subpass();
+    Always next_subpass2(_a: NextSubpass2) |c| c.next_subpass();
 }
 
-unsafe extern "system" fn execute_commands(
-    command_buffer: vk::CommandBuffer,
-    count: u32,
-    secondaries: *const vk::CommandBuffer,
-) {
-    // SAFETY: Vulkan's contract, which is the caller's.
-    unsafe {
-        with(command_buffer, |state| state.play_deferred(command_buffer));
-        observe(
-            command_buffer,
-            |captures| {
-                for secondary in slice(secondaries, count) {
-                    captures.execute(executed(*secondary));
-                }
-                let secondaries = slice(secondaries, count).iter();
-                let inherited = secondaries.map(|secondary| inherited_heaps(*secondary));
-                captures.forget_state(inherited.reduce(BoundHeaps::both).unwrap_or_default());
-            },
-            |state, _| {
-                for secondary in slice(secondaries, count) {
-                    if let Some(waits) = waits(*secondary) {
-                        state.repeat_waits(command_buffer, waits);
+impl Observer<arguments::ExecuteCommands> for Observed {
+    unsafe fn fast_path<'a>(
+        _: vk::CommandBuffer,
+        _: &arguments::ExecuteCommands,
+    ) -> Option<FastPath<'a>> {
+        None
+    }
+
+    unsafe fn record(cmd: vk::CommandBuffer, command: &arguments::ExecuteCommands) {
+        unsafe {
+            let secondaries = slice(command.p_command_buffers, command.command_buffer_count);
+            with(cmd, |state| state.play_deferred(cmd));
+            observe(
+                cmd,
+                |captures| {
+                    for secondary in secondaries {
+                        captures.execute(executed(*secondary));
                     }
-                }
-                state.execute_commands(command_buffer, count, secondaries);
-            },
-        );
+                    let inherited = secondaries.iter().map(|secondary| inherited_heaps(*secondary));
+                    captures.forget_state(inherited.reduce(BoundHeaps::both).unwrap_or_default());
+                },
+                |state, _| {
+                    for secondary in secondaries {
+                        if let Some(waits) = waits(*secondary) {
+                            state.repeat_waits(cmd, waits);
+                        }
+                    }
+                    state.record(cmd, command);
+                },
+            );
+        }
     }
 }
 
@@ -550,7 +429,6 @@ unsafe fn render_pass_of(
     cmd: vk::CommandBuffer,
     info: *const vk::RenderPassBeginInfo<'_>,
 ) -> RenderPass {
-    // SAFETY: the caller's contract.
     unsafe {
         let device = DeviceData::of(cmd);
         let translation = device.as_ref().and_then(|device| device.translation());
@@ -590,69 +468,4 @@ fn counters(
             (*buffer != vk::Buffer::null()).then_some(CounterBuffer { buffer: *buffer, offset });
     }
     counters
-}
-
-hooks! {
-    b"vkCmdBeginConditionalRenderingEXT" => begin_conditional_rendering_ext,
-    b"vkCmdBeginQuery" => begin_query,
-    b"vkCmdBeginQueryIndexedEXT" => begin_query_indexed_ext,
-    b"vkCmdBeginRenderPass" => begin_render_pass,
-    b"vkCmdBeginRenderPass2" | b"vkCmdBeginRenderPass2KHR" => begin_render_pass2,
-    b"vkCmdBeginRendering" | b"vkCmdBeginRenderingKHR" => begin_rendering,
-    b"vkCmdBeginTransformFeedbackEXT" => begin_transform_feedback_ext,
-    b"vkCmdBindDescriptorBufferEmbeddedSamplersEXT" => bind_descriptor_buffer_embedded_samplers_ext,
-    b"vkCmdBindDescriptorBufferEmbeddedSamplers2EXT" =>
-        bind_descriptor_buffer_embedded_samplers2_ext,
-    b"vkCmdBindDescriptorBuffersEXT" => bind_descriptor_buffers_ext,
-    b"vkCmdBindDescriptorSets" => bind_descriptor_sets,
-    b"vkCmdBindDescriptorSets2" | b"vkCmdBindDescriptorSets2KHR" => bind_descriptor_sets2_khr,
-    b"vkCmdBindIndexBuffer" => bind_index_buffer,
-    b"vkCmdBindIndexBuffer2" | b"vkCmdBindIndexBuffer2KHR" => bind_index_buffer2_khr,
-    b"vkCmdBindPipeline" => bind_pipeline,
-    b"vkCmdBindResourceHeapEXT" => bind_resource_heap_ext,
-    b"vkCmdBindSamplerHeapEXT" => bind_sampler_heap_ext,
-    b"vkCmdBindShadersEXT" => bind_shaders_ext,
-    b"vkCmdBindTransformFeedbackBuffersEXT" => bind_transform_feedback_buffers_ext,
-    b"vkCmdBindVertexBuffers" => bind_vertex_buffers,
-    b"vkCmdBindVertexBuffers2" | b"vkCmdBindVertexBuffers2EXT" => bind_vertex_buffers2,
-    b"vkCmdDraw" => draw,
-    b"vkCmdDrawIndexed" => draw_indexed,
-    b"vkCmdDrawIndexedIndirect" => draw_indexed_indirect,
-    b"vkCmdDrawIndexedIndirectCount" | b"vkCmdDrawIndexedIndirectCountKHR"
-        | b"vkCmdDrawIndexedIndirectCountAMD" => draw_indexed_indirect_count,
-    b"vkCmdDrawIndirect" => draw_indirect,
-    b"vkCmdDrawIndirectByteCountEXT" => draw_indirect_byte_count_ext,
-    b"vkCmdDrawIndirectCount" | b"vkCmdDrawIndirectCountKHR" | b"vkCmdDrawIndirectCountAMD" =>
-        draw_indirect_count,
-    b"vkCmdDrawMultiEXT" => draw_multi_ext,
-    b"vkCmdDrawMultiIndexedEXT" => draw_multi_indexed_ext,
-    b"vkCmdEndConditionalRenderingEXT" => end_conditional_rendering_ext,
-    b"vkCmdEndQuery" => end_query,
-    b"vkCmdEndQueryIndexedEXT" => end_query_indexed_ext,
-    b"vkCmdEndTransformFeedbackEXT" => end_transform_feedback_ext,
-    b"vkCmdExecuteCommands" => execute_commands,
-    b"vkCmdNextSubpass" => next_subpass,
-    b"vkCmdNextSubpass2" | b"vkCmdNextSubpass2KHR" => next_subpass2,
-    b"vkCmdPushConstants" => push_constants,
-    b"vkCmdPushConstants2" | b"vkCmdPushConstants2KHR" => push_constants2_khr,
-    b"vkCmdPushDataEXT" => push_data_ext,
-    b"vkCmdPushDescriptorSet" | b"vkCmdPushDescriptorSetKHR" => push_descriptor_set_khr,
-    b"vkCmdPushDescriptorSet2" | b"vkCmdPushDescriptorSet2KHR" => push_descriptor_set2_khr,
-    b"vkCmdPushDescriptorSetWithTemplate" | b"vkCmdPushDescriptorSetWithTemplateKHR" =>
-        push_descriptor_set_with_template_khr,
-    b"vkCmdPushDescriptorSetWithTemplate2" | b"vkCmdPushDescriptorSetWithTemplate2KHR" =>
-        push_descriptor_set_with_template2_khr,
-    b"vkCmdSetDescriptorBufferOffsetsEXT" => set_descriptor_buffer_offsets_ext,
-    b"vkCmdSetDescriptorBufferOffsets2EXT" => set_descriptor_buffer_offsets2_ext,
-    b"vkCmdSetPatchControlPointsEXT" => set_patch_control_points_ext,
-    b"vkCmdSetPrimitiveRestartEnable" | b"vkCmdSetPrimitiveRestartEnableEXT" =>
-        set_primitive_restart_enable,
-    b"vkCmdSetPrimitiveRestartIndexEXT" => set_primitive_restart_index_ext,
-    b"vkCmdSetPrimitiveTopology" | b"vkCmdSetPrimitiveTopologyEXT" => set_primitive_topology,
-    b"vkCmdSetProvokingVertexModeEXT" => set_provoking_vertex_mode_ext,
-    b"vkCmdSetRasterizationStreamEXT" => set_rasterization_stream_ext,
-    b"vkCmdSetRasterizerDiscardEnable" | b"vkCmdSetRasterizerDiscardEnableEXT" =>
-        set_rasterizer_discard_enable,
-    b"vkCmdSetTessellationDomainOriginEXT" => set_tessellation_domain_origin_ext,
-    b"vkCmdSetVertexInputEXT" => set_vertex_input_ext,
 }

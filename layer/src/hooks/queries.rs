@@ -28,7 +28,6 @@ unsafe extern "system" fn reset_query_pool(
     first: u32,
     count: u32,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with(command_buffer, |state| {
             state.play_deferred(command_buffer);
@@ -49,7 +48,6 @@ unsafe extern "system" fn copy_query_pool_results(
     flags: vk::QueryResultFlags,
 ) {
     let target = ResultTarget { buffer, offset, stride };
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with(command_buffer, |state| {
             state.play_deferred(command_buffer);
@@ -73,7 +71,6 @@ unsafe extern "system" fn get_query_pool_results(
     flags: vk::QueryResultFlags,
 ) -> vk::Result {
     let what = "vkGetQueryPoolResults";
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         emulated(what, FAILED, device, |emulation| {
             let Some(queries) = emulation.objects().queries.get(pool) else {
@@ -128,7 +125,6 @@ unsafe fn own_results(
             let place = stride.saturating_mul(u64::from(from - first));
             let place = usize::try_from(place).unwrap_or(usize::MAX);
             let data = data.get_mut(place..).unwrap_or_default();
-            // SAFETY: the caller's contract.
             unsafe { pool.results(from, count, data, stride, flags, timeout) }
         };
         // Another thread may be about to submit the end of the query, so the first one that nothing ends is waited for,
@@ -140,7 +136,6 @@ unsafe fn own_results(
             // The wait timed out. The wait must not be repeated forever on a lost device, on which no query becomes
             // available.
             Err(RuntimeError::QueryTimeout { query, .. }) => {
-                // SAFETY: the caller's contract.
                 if timeout == WAIT && unsafe { is_lost(emulation.context().device()) } {
                     break vk::Result::ERROR_DEVICE_LOST;
                 }
@@ -196,7 +191,6 @@ unsafe extern "system" fn host_reset_query_pool(
     count: u32,
 ) {
     let what = "vkResetQueryPool";
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device(what, (), device, |data| {
             let own = data.emulation.as_ref()?.objects().queries.get(pool);

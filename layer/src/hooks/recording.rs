@@ -29,7 +29,6 @@ unsafe extern "system" fn allocate(
     info: *const vk::CommandBufferAllocateInfo<'_>,
     command_buffers: *mut vk::CommandBuffer,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkAllocateCommandBuffers", FAILED, device, |data| {
             let result = data.next.allocate_command_buffers?(device, info, command_buffers);
@@ -50,7 +49,6 @@ unsafe extern "system" fn free(
     count: u32,
     command_buffers: *const vk::CommandBuffer,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkFreeCommandBuffers", (), device, |data| {
             let next = data.next.free_command_buffers?;
@@ -66,7 +64,6 @@ unsafe extern "system" fn reset_pool(
     pool: vk::CommandPool,
     flags: vk::CommandPoolResetFlags,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkResetCommandPool", FAILED, device, |data| {
             let next = data.next.reset_pool?;
@@ -82,7 +79,6 @@ unsafe extern "system" fn destroy_pool(
     pool: vk::CommandPool,
     allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkDestroyCommandPool", (), device, |data| {
             let next = data.next.destroy_pool?;
@@ -97,7 +93,6 @@ unsafe extern "system" fn begin(
     command_buffer: vk::CommandBuffer,
     info: *const vk::CommandBufferBeginInfo<'_>,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkBeginCommandBuffer", FAILED, command_buffer, |device| {
             if let Some(info) = info.as_ref() {
@@ -113,7 +108,6 @@ unsafe extern "system" fn reset_command_buffer(
     command_buffer: vk::CommandBuffer,
     flags: vk::CommandBufferResetFlags,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         forget(command_buffer, flags.contains(vk::CommandBufferResetFlags::RELEASE_RESOURCES));
         with_device("vkResetCommandBuffer", FAILED, command_buffer, |device| {
@@ -123,7 +117,6 @@ unsafe extern "system" fn reset_command_buffer(
 }
 
 unsafe extern "system" fn end(command_buffer: vk::CommandBuffer) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let failure = failure(command_buffer);
         let result = with_device("vkEndCommandBuffer", FAILED, command_buffer, |device| {
@@ -144,7 +137,6 @@ unsafe extern "system" fn create_template(
     _allocator: *const vk::AllocationCallbacks<'_>,
     template: *mut vk::DescriptorUpdateTemplate,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkCreateDescriptorUpdateTemplate", FAILED, device, |data| {
             let result = data.next.create_template?(device, info, std::ptr::null(), template);
@@ -161,7 +153,6 @@ unsafe extern "system" fn destroy_template(
     template: vk::DescriptorUpdateTemplate,
     _allocator: *const vk::AllocationCallbacks<'_>,
 ) {
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         with_device("vkDestroyDescriptorUpdateTemplate", (), device, |data| {
             data.templates.destroyed(template);

@@ -15,16 +15,12 @@ use crate::identity::NAME;
 /// The chain is valid, and so are the settings in it.
 pub(super) unsafe fn read(chain: *const c_void) -> GivenSettings {
     let mut found = GivenSettings::new();
-    // SAFETY: the caller's contract.
     for info in unsafe { chain::all_of::<vk::LayerSettingsCreateInfoEXT<'_>>(chain) } {
-        // SAFETY: the caller's contract.
         for setting in unsafe { chain::slice(info.p_settings, info.setting_count) } {
-            // SAFETY: the caller's contract.
             let names = unsafe { (text(setting.p_layer_name), text(setting.p_setting_name)) };
             if let (Some(layer), Some(name)) = names
                 && layer == NAME
             {
-                // SAFETY: the caller's contract.
                 let value = unsafe { value(setting) };
                 found.push((name.to_string_lossy().into_owned(), value, Origin::Api));
             }
@@ -45,11 +41,9 @@ unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> SettingValue {
     }
     match setting.ty {
         vk::LayerSettingTypeEXT::BOOL32 => {
-            // SAFETY: the caller's contract.
             SettingValue::Bool(unsafe { setting.p_values.cast::<vk::Bool32>().read() } != vk::FALSE)
         }
         vk::LayerSettingTypeEXT::STRING => {
-            // SAFETY: the caller's contract.
             let text = unsafe { text(setting.p_values.cast::<*const c_char>().read()) };
             text.map_or(other, |text| SettingValue::Text(text.to_string_lossy().into_owned()))
         }
@@ -62,6 +56,5 @@ unsafe fn value(setting: &vk::LayerSettingEXT<'_>) -> SettingValue {
 /// # Safety
 /// The pointer is null or to a null-terminated string that outlives the result.
 unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a CStr> {
-    // SAFETY: the caller's contract.
     (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })
 }

@@ -202,7 +202,6 @@ impl Sources<'static> {
     /// # Safety
     /// The chain belongs to a valid `VkInstanceCreateInfo`.
     pub(crate) unsafe fn of_process(chain: *const c_void) -> Self {
-        // SAFETY: the caller's contract.
         let api = unsafe { api::read(chain) };
         Self {
             environment: &|name| env::var_os(name),

@@ -154,7 +154,6 @@ impl<'a> Arrays<'a> {
     /// # Safety
     /// The structure is valid.
     unsafe fn new(info: &vk::DependencyInfo<'static>) -> Self {
-        // SAFETY: the caller's contract.
         unsafe {
             Self {
                 memory: slice(info.p_memory_barriers, info.memory_barrier_count),
@@ -174,7 +173,6 @@ impl<'a> Arrays<'a> {
 /// # Safety
 /// The structure is valid.
 pub(crate) unsafe fn is_for_captures(info: &vk::DependencyInfo<'static>) -> bool {
-    // SAFETY: the caller's contract.
     let all = unsafe { Arrays::new(info) };
     let waits = |scope: Scope| scope.is_for_captures();
     info.p_next.is_null()
@@ -195,7 +193,6 @@ pub(crate) unsafe fn dependency_info(
     pass_scope: RenderPassScope,
     arena: &Arena,
 ) -> Option<vk::DependencyInfo<'static>> {
-    // SAFETY: the caller's contract.
     let all = unsafe { Arrays::new(info) };
     let kept = Arrays {
         memory: arena.filter_map(all.memory, |barrier| barrier2(barrier, pass_scope)),

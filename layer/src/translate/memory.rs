@@ -88,12 +88,10 @@ impl Arena {
             }
             last = copy.cast();
         };
-        // SAFETY: the caller's contract.
         for structure in unsafe { chain::structures(chain) } {
             if std::ptr::eq(structure.as_ptr().cast(), old) {
                 break;
             }
-            // SAFETY: the caller's contract.
             let s_type = unsafe { structure.as_ref() }.s_type;
             let Some(layout) = chain::copy::layout(s_type) else {
                 tracing::warn!(?s_type, "a structure of an unknown type is left out");

@@ -35,7 +35,6 @@ macro_rules! render_pass {
         /// # Safety
         /// The structure is valid.
         pub(super) unsafe fn $name(info: &vk::$info<'_>) -> bool {
-            // SAFETY: the caller's contract.
             let (attachments, subpasses) = unsafe {
                 (
                     slice(info.p_attachments, info.attachment_count),
@@ -78,7 +77,6 @@ render_pass! {
 /// # Safety
 /// The structure is valid.
 pub(crate) unsafe fn begins(info: &vk::RenderPassBeginInfo<'_>) -> bool {
-    // SAFETY: the caller's contract.
     let next = unsafe { info.p_next.cast::<vk::BaseInStructure<'_>>().as_ref() };
     next.is_none_or(|next| {
         next.s_type == vk::StructureType::RENDER_PASS_ATTACHMENT_BEGIN_INFO && next.p_next.is_null()
@@ -90,7 +88,6 @@ pub(crate) unsafe fn begins(info: &vk::RenderPassBeginInfo<'_>) -> bool {
 /// # Safety
 /// The structure is valid.
 pub(crate) unsafe fn rendering(info: &vk::RenderingInfo<'_>) -> bool {
-    // SAFETY: the caller's contract.
     let (colors, depth, stencil) = unsafe {
         (
             slice(info.p_color_attachments, info.color_attachment_count),

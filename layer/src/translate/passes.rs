@@ -93,7 +93,6 @@ impl Barrier {
             .dst_access_mask(self.dst_access);
         let (flags, none) = (vk::DependencyFlags::empty(), std::ptr::null());
         let (src, dst) = (self.src_stages, self.dst_stages);
-        // SAFETY: the caller's contract.
         unsafe {
             pipeline_barrier(
                 command_buffer,
@@ -202,7 +201,6 @@ pub(crate) unsafe fn render_pass<'a>(
     also_compute: bool,
     arena: &Arena,
 ) -> (vk::RenderPassCreateInfo<'a>, CaptureBarriers) {
-    // SAFETY: the caller's contract.
     let (dependencies, is_neutral) =
         unsafe { (slice(info.p_dependencies, info.dependency_count), neutral::render_pass(info)) };
     let mut barriers = CaptureBarriers { is_neutral, ..CaptureBarriers::default() };
@@ -237,7 +235,6 @@ pub(crate) unsafe fn render_pass2<'a>(
     also_compute: bool,
     arena: &Arena,
 ) -> (vk::RenderPassCreateInfo2<'a>, CaptureBarriers) {
-    // SAFETY: the caller's contract.
     let (dependencies, is_neutral) =
         unsafe { (slice(info.p_dependencies, info.dependency_count), neutral::render_pass2(info)) };
     let mut barriers = CaptureBarriers { is_neutral, ..CaptureBarriers::default() };
@@ -247,7 +244,6 @@ pub(crate) unsafe fn render_pass2<'a>(
             Scope::new32(dependency.dst_stage_mask, dependency.dst_access_mask),
         );
         let (from, to) = (dependency.src_subpass, dependency.dst_subpass);
-        // SAFETY: the caller's contract.
         let barrier = unsafe { all_of::<vk::MemoryBarrier2<'_>>(dependency.p_next) }.next();
         // If the chain contains a VkMemoryBarrier2, the masks of the dependency are ignored.
         let (source, destination) = barrier.map_or(own, |barrier| {

@@ -17,7 +17,6 @@ pub(crate) unsafe fn submits<'a>(
     arena: &'a Arena,
 ) -> &'a [vk::SubmitInfo<'static>] {
     arena.map(submits, |submit| {
-        // SAFETY: the caller's contract.
         let waits = unsafe { slice(submit.p_wait_dst_stage_mask, submit.wait_semaphore_count) };
         let waits =
             arena.map(waits, |stages| outside_stages32(*stages, Side::Destination, also_compute));
@@ -42,7 +41,6 @@ pub(crate) unsafe fn submits2<'a>(
         translated.as_ptr()
     };
     arena.map(submits, |submit| {
-        // SAFETY: the caller's contract.
         let (waits, signals) = unsafe {
             (
                 slice(submit.p_wait_semaphore_infos, submit.wait_semaphore_info_count),
@@ -64,7 +62,6 @@ pub(crate) unsafe fn submits2<'a>(
 pub(crate) unsafe fn command_buffers(
     submit: &vk::SubmitInfo<'_>,
 ) -> impl Iterator<Item = vk::CommandBuffer> {
-    // SAFETY: the caller's contract.
     unsafe { slice(submit.p_command_buffers, submit.command_buffer_count) }.iter().copied()
 }
 
@@ -75,7 +72,6 @@ pub(crate) unsafe fn command_buffers(
 pub(crate) unsafe fn command_buffers2(
     submit: &vk::SubmitInfo2<'_>,
 ) -> impl Iterator<Item = vk::CommandBuffer> {
-    // SAFETY: the caller's contract.
     let infos = unsafe { slice(submit.p_command_buffer_infos, submit.command_buffer_info_count) };
     infos.iter().map(|info| info.command_buffer)
 }

@@ -30,7 +30,6 @@ impl Subpass {
         if info.render_pass != vk::RenderPass::null() {
             return Self { of: passes.get(info.render_pass).views, number: info.subpass };
         }
-        // SAFETY: the caller's contract.
         let rendering =
             unsafe { all_of::<vk::CommandBufferInheritanceRenderingInfo<'_>>(info.p_next).next() };
         Self::first(

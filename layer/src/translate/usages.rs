@@ -46,7 +46,6 @@ const REACHED: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
 /// # Safety
 /// The structure is valid.
 pub(crate) unsafe fn usage_of_buffer(info: &vk::BufferCreateInfo<'_>) -> vk::BufferUsageFlags {
-    // SAFETY: the caller's contract.
     let flags2 = unsafe { all_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) }.next();
     flags2.map_or(info.usage, |flags| vk::BufferUsageFlags::from_raw(flags.usage.as_raw() as u32))
 }
@@ -117,10 +116,8 @@ impl Usages {
         info: &vk::BufferCreateInfo<'a>,
         arena: &Arena,
     ) -> vk::BufferCreateInfo<'a> {
-        // SAFETY: the caller's contract.
         let usage = unsafe { usage_of_buffer(info) };
         vk::BufferCreateInfo {
-            // SAFETY: the caller's contract.
             p_next: unsafe { self.chained(info.p_next, arena) },
             usage: self.buffer(info.usage),
             // Captures read whole dwords, so the size is rounded up. The program allocates enough
@@ -145,7 +142,6 @@ impl Usages {
         arena: &Arena,
     ) -> vk::PhysicalDeviceExternalBufferInfo<'a> {
         vk::PhysicalDeviceExternalBufferInfo {
-            // SAFETY: the caller's contract.
             p_next: unsafe { self.chained(info.p_next, arena) },
             usage: self.buffer(info.usage),
             ..*info
@@ -205,7 +201,6 @@ pub(crate) unsafe fn set_layout<'a>(
     info: &vk::DescriptorSetLayoutCreateInfo<'a>,
     arena: &Arena,
 ) -> vk::DescriptorSetLayoutCreateInfo<'a> {
-    // SAFETY: the caller's contract.
     let bindings = unsafe { slice(info.p_bindings, info.binding_count) };
     let visible = arena.map(bindings, |binding| {
         let mut visible = *binding;

@@ -24,7 +24,6 @@ impl Views {
     /// # Safety
     /// The structure is valid.
     pub(crate) unsafe fn of_render_pass(info: &vk::RenderPassCreateInfo<'_>) -> Self {
-        // SAFETY: the caller's contract.
         unsafe {
             let all = all_of::<vk::RenderPassMultiviewCreateInfo<'_>>(info.p_next).next();
             let masks = all.map_or(&[][..], |all| slice(all.p_view_masks, all.subpass_count));
@@ -37,7 +36,6 @@ impl Views {
     /// # Safety
     /// The structure is valid.
     pub(crate) unsafe fn of_render_pass2(info: &vk::RenderPassCreateInfo2<'_>) -> Self {
-        // SAFETY: the caller's contract.
         let subpasses = unsafe { slice(info.p_subpasses, info.subpass_count) };
         Self::new(subpasses.iter().map(|subpass| subpass.view_mask))
     }

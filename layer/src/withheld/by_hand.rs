@@ -1,13 +1,12 @@
 //! Copies the arguments of commands and structures that the registry does not describe completely.
 //! So this code is written by hand.
 
-use std::ffi::c_void;
-
 use ash::vk;
 
-use super::macros::arguments;
+use super::arguments::{
+    DrawMultiExt, DrawMultiIndexedExt, PushDescriptorSetWithTemplateKhr, SetSampleMaskExt,
+};
 use super::memory::{Copied, Memory, OutOfMemory};
-use super::store::{Functions, Replay, WithheldCommands};
 
 /// The descriptor type determines which of the three arrays Vulkan reads. Only this array is copied. The pointers to
 /// the other arrays may have any value.
@@ -21,7 +20,6 @@ impl Copied for vk::WriteDescriptorSet<'static> {
             p_texel_buffer_view: std::ptr::null(),
             ..*self
         };
-        // SAFETY: the caller's contract.
         unsafe {
             copied.p_next = memory.chain(self.p_next)?;
             match self.descriptor_type {
@@ -48,7 +46,6 @@ impl Copied for vk::WriteDescriptorSet<'static> {
 /// The update template determines the size of the data.
 impl Copied for vk::PushDescriptorSetWithTemplateInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -82,135 +79,41 @@ unsafe fn draws<T: Copy>(
     Ok(place)
 }
 
-/// Passes a table to a macro, in the form that `macros` describes. The table has the commands whose arguments the
-/// registry does not describe completely.
-macro_rules! commands_by_hand {
-    ($expand:ident) => {
-        $expand! {
-            record draw_multi_ext DrawMultiExt (
-                draw_count: u32,
-                p_vertex_info: *const vk::MultiDrawInfoEXT,
-                instance_count: u32,
-                first_instance: u32,
-                stride: u32,
-            );
-            record draw_multi_indexed_ext DrawMultiIndexedExt (
-                draw_count: u32,
-                p_index_info: *const vk::MultiDrawIndexedInfoEXT,
-                instance_count: u32,
-                first_instance: u32,
-                stride: u32,
-                p_vertex_offset: *const i32,
-            );
-            set_state push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
-                descriptor_update_template: vk::DescriptorUpdateTemplate,
-                layout: vk::PipelineLayout,
-                set: u32,
-                p_data: *const c_void,
-            );
-            set_state push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
-                p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
-            );
-            set_state set_sample_mask_ext SetSampleMaskExt (
-                samples: vk::SampleCountFlags,
-                p_sample_mask: *const vk::SampleMask,
-            );
-        }
-    };
+impl Copied for DrawMultiExt {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        let p_vertex_info =
+            unsafe { draws(memory, self.p_vertex_info, self.draw_count, self.stride) }?;
+        let stride = size_of::<vk::MultiDrawInfoEXT>() as u32;
+        Ok(Self { p_vertex_info, stride, ..*self })
+    }
 }
 
-pub(crate) use commands_by_hand;
-
-commands_by_hand!(arguments);
-
-impl WithheldCommands {
-    /// # Safety
-    /// The arguments are valid for the Vulkan command of the same name. The other functions of this `impl` require the
-    /// same of their arguments.
-    pub(crate) unsafe fn draw_multi_ext(
-        &mut self,
-        draw_count: u32,
-        p_vertex_info: *const vk::MultiDrawInfoEXT,
-        instance_count: u32,
-        first_instance: u32,
-        stride: u32,
-    ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller's contract.
-        let p_vertex_info = unsafe { draws(&self.memory, p_vertex_info, draw_count, stride) }?;
-        let stride = size_of::<vk::MultiDrawInfoEXT>() as u32;
-        self.push(DrawMultiExt {
-            draw_count,
-            p_vertex_info,
-            instance_count,
-            first_instance,
-            stride,
-        })
-    }
-
-    pub(crate) unsafe fn draw_multi_indexed_ext(
-        &mut self,
-        draw_count: u32,
-        p_index_info: *const vk::MultiDrawIndexedInfoEXT,
-        instance_count: u32,
-        first_instance: u32,
-        stride: u32,
-        p_vertex_offset: *const i32,
-    ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller's contract.
+impl Copied for DrawMultiIndexedExt {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
         let (p_index_info, p_vertex_offset) = unsafe {
             (
-                draws(&self.memory, p_index_info, draw_count, stride)?,
-                self.memory.values(p_vertex_offset, 1)?,
+                draws(memory, self.p_index_info, self.draw_count, self.stride)?,
+                memory.values(self.p_vertex_offset, 1)?,
             )
         };
         let stride = size_of::<vk::MultiDrawIndexedInfoEXT>() as u32;
-        self.push(DrawMultiIndexedExt {
-            draw_count,
-            p_index_info,
-            instance_count,
-            first_instance,
-            stride,
-            p_vertex_offset,
-        })
+        Ok(Self { p_index_info, p_vertex_offset, stride, ..*self })
     }
+}
 
-    pub(crate) unsafe fn push_descriptor_set_with_template_khr(
-        &mut self,
-        descriptor_update_template: vk::DescriptorUpdateTemplate,
-        layout: vk::PipelineLayout,
-        set: u32,
-        p_data: *const c_void,
-    ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller's contract.
-        let p_data = unsafe { self.memory.template_data(descriptor_update_template, p_data) }?;
-        self.push(PushDescriptorSetWithTemplateKhr {
-            descriptor_update_template,
-            layout,
-            set,
-            p_data,
-        })
+/// The update template determines the size of the data.
+impl Copied for PushDescriptorSetWithTemplateKhr {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        let p_data = unsafe { memory.template_data(self.descriptor_update_template, self.p_data) }?;
+        Ok(Self { p_data, ..*self })
     }
+}
 
-    pub(crate) unsafe fn push_descriptor_set_with_template2_khr(
-        &mut self,
-        info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static>,
-    ) -> Result<(), OutOfMemory> {
-        // SAFETY: the caller's contract.
-        let info = unsafe { self.memory.structures(info, 1) }?;
-        self.push(PushDescriptorSetWithTemplate2Khr {
-            p_push_descriptor_set_with_template_info: info,
-        })
-    }
-
-    /// The sample mask has one bit per sample, in words of 32 bits.
-    pub(crate) unsafe fn set_sample_mask_ext(
-        &mut self,
-        samples: vk::SampleCountFlags,
-        p_sample_mask: *const vk::SampleMask,
-    ) -> Result<(), OutOfMemory> {
-        let words = samples.as_raw().div_ceil(32) as usize;
-        // SAFETY: the caller's contract.
-        let p_sample_mask = unsafe { self.memory.values(p_sample_mask, words) }?;
-        self.push(SetSampleMaskExt { samples, p_sample_mask })
+/// The sample mask has one bit per sample, in words of 32 bits.
+impl Copied for SetSampleMaskExt {
+    unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+        let words = self.samples.as_raw().div_ceil(32) as usize;
+        let p_sample_mask = unsafe { memory.values(self.p_sample_mask, words) }?;
+        Ok(Self { p_sample_mask, ..*self })
     }
 }

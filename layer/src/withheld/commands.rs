@@ -81,6 +81,8 @@ macro_rules! functions {
             push_descriptor_set_khr PFN_vkCmdPushDescriptorSetKHR [c"vkCmdPushDescriptorSetKHR", c"vkCmdPushDescriptorSet"];
             push_descriptor_set_with_template2_khr PFN_vkCmdPushDescriptorSetWithTemplate2KHR [c"vkCmdPushDescriptorSetWithTemplate2KHR", c"vkCmdPushDescriptorSetWithTemplate2"];
             push_descriptor_set_with_template_khr PFN_vkCmdPushDescriptorSetWithTemplateKHR [c"vkCmdPushDescriptorSetWithTemplateKHR", c"vkCmdPushDescriptorSetWithTemplate"];
+            reset_event PFN_vkCmdResetEvent [c"vkCmdResetEvent"];
+            reset_event2 PFN_vkCmdResetEvent2 [c"vkCmdResetEvent2", c"vkCmdResetEvent2KHR"];
             set_alpha_to_coverage_enable_ext PFN_vkCmdSetAlphaToCoverageEnableEXT [c"vkCmdSetAlphaToCoverageEnableEXT"];
             set_alpha_to_one_enable_ext PFN_vkCmdSetAlphaToOneEnableEXT [c"vkCmdSetAlphaToOneEnableEXT"];
             set_attachment_feedback_loop_enable_ext PFN_vkCmdSetAttachmentFeedbackLoopEnableEXT [c"vkCmdSetAttachmentFeedbackLoopEnableEXT"];
@@ -119,6 +121,8 @@ macro_rules! functions {
             set_discard_rectangle_ext PFN_vkCmdSetDiscardRectangleEXT [c"vkCmdSetDiscardRectangleEXT"];
             set_discard_rectangle_enable_ext PFN_vkCmdSetDiscardRectangleEnableEXT [c"vkCmdSetDiscardRectangleEnableEXT"];
             set_discard_rectangle_mode_ext PFN_vkCmdSetDiscardRectangleModeEXT [c"vkCmdSetDiscardRectangleModeEXT"];
+            set_event PFN_vkCmdSetEvent [c"vkCmdSetEvent"];
+            set_event2 PFN_vkCmdSetEvent2 [c"vkCmdSetEvent2", c"vkCmdSetEvent2KHR"];
             set_exclusive_scissor_enable_nv PFN_vkCmdSetExclusiveScissorEnableNV [c"vkCmdSetExclusiveScissorEnableNV"];
             set_exclusive_scissor_nv PFN_vkCmdSetExclusiveScissorNV [c"vkCmdSetExclusiveScissorNV"];
             set_extra_primitive_overestimation_size_ext PFN_vkCmdSetExtraPrimitiveOverestimationSizeEXT [c"vkCmdSetExtraPrimitiveOverestimationSizeEXT"];
@@ -177,63 +181,63 @@ macro_rules! functions {
     };
 }
 
-/// Passes the commands to a macro, as rows in the form that [`macros`](super::macros) describes.
+/// Passes commands to a macro, as rows in the form that [`arguments`](super::arguments) describes.
 macro_rules! commands {
     ($expand:ident) => {
         $expand! {
-            record begin_conditional_rendering_ext BeginConditionalRenderingExt (
+            Action begin_conditional_rendering_ext BeginConditionalRenderingExt (
                 p_conditional_rendering_begin: *const vk::ConditionalRenderingBeginInfoEXT<'static> => structures(1),
             );
-            record begin_custom_resolve_ext BeginCustomResolveExt (
+            Action begin_custom_resolve_ext BeginCustomResolveExt (
                 p_begin_custom_resolve_info: *const vk::BeginCustomResolveInfoEXT => structures(1),
             );
-            set_state begin_debug_utils_label_ext BeginDebugUtilsLabelExt (
+            State begin_debug_utils_label_ext BeginDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),
             );
-            record begin_query BeginQuery (
+            Action begin_query BeginQuery (
                 query_pool: vk::QueryPool,
                 query: u32,
                 flags: vk::QueryControlFlags,
             );
-            record begin_query_indexed_ext BeginQueryIndexedExt (
+            Action begin_query_indexed_ext BeginQueryIndexedExt (
                 query_pool: vk::QueryPool,
                 query: u32,
                 flags: vk::QueryControlFlags,
                 index: u32,
             );
-            begin_pass begin_render_pass BeginRenderPass (
+            BeginPass begin_render_pass BeginRenderPass (
                 p_render_pass_begin: *const vk::RenderPassBeginInfo<'static> => structures(1),
                 contents: vk::SubpassContents,
             );
-            begin_pass begin_render_pass2 BeginRenderPass2 (
+            BeginPass begin_render_pass2 BeginRenderPass2 (
                 p_render_pass_begin: *const vk::RenderPassBeginInfo<'static> => structures(1),
                 p_subpass_begin_info: *const vk::SubpassBeginInfo<'static> => structures(1),
             );
-            begin_pass begin_rendering BeginRendering (
+            BeginPass begin_rendering BeginRendering (
                 p_rendering_info: *const vk::RenderingInfo<'static> => structures(1),
             );
-            record begin_shader_instrumentation_arm BeginShaderInstrumentationArm (
+            Action begin_shader_instrumentation_arm BeginShaderInstrumentationArm (
                 instrumentation: vk::ShaderInstrumentationARM,
             );
-            record begin_transform_feedback_ext BeginTransformFeedbackExt (
+            Action begin_transform_feedback_ext BeginTransformFeedbackExt (
                 first_counter_buffer: u32,
                 counter_buffer_count: u32,
                 p_counter_buffers: *const vk::Buffer => values(counter_buffer_count),
                 p_counter_buffer_offsets: *const vk::DeviceSize => values(counter_buffer_count),
             );
-            set_state bind_descriptor_buffer_embedded_samplers2_ext BindDescriptorBufferEmbeddedSamplers2Ext (
+            State bind_descriptor_buffer_embedded_samplers2_ext BindDescriptorBufferEmbeddedSamplers2Ext (
                 p_bind_descriptor_buffer_embedded_samplers_info: *const vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> => structures(1),
             );
-            set_state bind_descriptor_buffer_embedded_samplers_ext BindDescriptorBufferEmbeddedSamplersExt (
+            State bind_descriptor_buffer_embedded_samplers_ext BindDescriptorBufferEmbeddedSamplersExt (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 set: u32,
             );
-            set_state bind_descriptor_buffers_ext BindDescriptorBuffersExt (
+            State bind_descriptor_buffers_ext BindDescriptorBuffersExt (
                 buffer_count: u32,
                 p_binding_infos: *const vk::DescriptorBufferBindingInfoEXT<'static> => structures(buffer_count),
             );
-            set_state bind_descriptor_sets BindDescriptorSets (
+            State bind_descriptor_sets BindDescriptorSets (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 first_set: u32,
@@ -242,53 +246,53 @@ macro_rules! commands {
                 dynamic_offset_count: u32,
                 p_dynamic_offsets: *const u32 => values(dynamic_offset_count),
             );
-            set_state bind_descriptor_sets2_khr BindDescriptorSets2Khr (
+            State bind_descriptor_sets2_khr BindDescriptorSets2Khr (
                 p_bind_descriptor_sets_info: *const vk::BindDescriptorSetsInfoKHR<'static> => structures(1),
             );
-            set_state bind_index_buffer BindIndexBuffer (
+            State bind_index_buffer BindIndexBuffer (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 index_type: vk::IndexType,
             );
-            set_state bind_index_buffer2_khr BindIndexBuffer2Khr (
+            State bind_index_buffer2_khr BindIndexBuffer2Khr (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 size: vk::DeviceSize,
                 index_type: vk::IndexType,
             );
-            set_state bind_pipeline BindPipeline (
+            State bind_pipeline BindPipeline (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 pipeline: vk::Pipeline,
             );
-            set_state bind_resource_heap_ext BindResourceHeapExt (
+            State bind_resource_heap_ext BindResourceHeapExt (
                 p_bind_info: *const vk::BindHeapInfoEXT => structures(1),
             );
-            set_state bind_sampler_heap_ext BindSamplerHeapExt (
+            State bind_sampler_heap_ext BindSamplerHeapExt (
                 p_bind_info: *const vk::BindHeapInfoEXT => structures(1),
             );
-            set_state bind_shaders_ext BindShadersExt (
+            State bind_shaders_ext BindShadersExt (
                 stage_count: u32,
                 p_stages: *const vk::ShaderStageFlags => values(stage_count),
                 p_shaders: *const vk::ShaderEXT => values(stage_count),
             );
-            set_state bind_shading_rate_image_nv BindShadingRateImageNv (
+            State bind_shading_rate_image_nv BindShadingRateImageNv (
                 image_view: vk::ImageView,
                 image_layout: vk::ImageLayout,
             );
-            set_state bind_transform_feedback_buffers_ext BindTransformFeedbackBuffersExt (
+            State bind_transform_feedback_buffers_ext BindTransformFeedbackBuffersExt (
                 first_binding: u32,
                 binding_count: u32,
                 p_buffers: *const vk::Buffer => values(binding_count),
                 p_offsets: *const vk::DeviceSize => values(binding_count),
                 p_sizes: *const vk::DeviceSize => values(binding_count),
             );
-            set_state bind_vertex_buffers BindVertexBuffers (
+            State bind_vertex_buffers BindVertexBuffers (
                 first_binding: u32,
                 binding_count: u32,
                 p_buffers: *const vk::Buffer => values(binding_count),
                 p_offsets: *const vk::DeviceSize => values(binding_count),
             );
-            set_state bind_vertex_buffers2 BindVertexBuffers2 (
+            State bind_vertex_buffers2 BindVertexBuffers2 (
                 first_binding: u32,
                 binding_count: u32,
                 p_buffers: *const vk::Buffer => values(binding_count),
@@ -296,24 +300,24 @@ macro_rules! commands {
                 p_sizes: *const vk::DeviceSize => values(binding_count),
                 p_strides: *const vk::DeviceSize => values(binding_count),
             );
-            record clear_attachments ClearAttachments (
+            Action clear_attachments ClearAttachments (
                 attachment_count: u32,
                 p_attachments: *const vk::ClearAttachment => values(attachment_count),
                 rect_count: u32,
                 p_rects: *const vk::ClearRect => values(rect_count),
             );
-            record copy_memory_indirect_khr CopyMemoryIndirectKhr (
+            Action copy_memory_indirect_khr CopyMemoryIndirectKhr (
                 p_copy_memory_indirect_info: *const vk::CopyMemoryIndirectInfoKHR => structures(1),
             );
-            record copy_memory_indirect_nv CopyMemoryIndirectNv (
+            Action copy_memory_indirect_nv CopyMemoryIndirectNv (
                 copy_buffer_address: vk::DeviceAddress,
                 copy_count: u32,
                 stride: u32,
             );
-            record copy_memory_to_image_indirect_khr CopyMemoryToImageIndirectKhr (
+            Action copy_memory_to_image_indirect_khr CopyMemoryToImageIndirectKhr (
                 p_copy_memory_to_image_indirect_info: *const vk::CopyMemoryToImageIndirectInfoKHR => structures(1),
             );
-            record copy_memory_to_image_indirect_nv CopyMemoryToImageIndirectNv (
+            Action copy_memory_to_image_indirect_nv CopyMemoryToImageIndirectNv (
                 copy_buffer_address: vk::DeviceAddress,
                 copy_count: u32,
                 stride: u32,
@@ -321,20 +325,20 @@ macro_rules! commands {
                 dst_image_layout: vk::ImageLayout,
                 p_image_subresources: *const vk::ImageSubresourceLayers => values(copy_count),
             );
-            set_state debug_marker_begin_ext DebugMarkerBeginExt (
+            State debug_marker_begin_ext DebugMarkerBeginExt (
                 p_marker_info: *const vk::DebugMarkerMarkerInfoEXT<'static> => structures(1),
             );
-            set_state debug_marker_end_ext DebugMarkerEndExt (
+            State debug_marker_end_ext DebugMarkerEndExt (
             );
-            set_state debug_marker_insert_ext DebugMarkerInsertExt (
+            State debug_marker_insert_ext DebugMarkerInsertExt (
                 p_marker_info: *const vk::DebugMarkerMarkerInfoEXT<'static> => structures(1),
             );
-            record dispatch Dispatch (
+            Action dispatch Dispatch (
                 group_count_x: u32,
                 group_count_y: u32,
                 group_count_z: u32,
             );
-            record dispatch_base DispatchBase (
+            Action dispatch_base DispatchBase (
                 base_group_x: u32,
                 base_group_y: u32,
                 base_group_z: u32,
@@ -342,39 +346,39 @@ macro_rules! commands {
                 group_count_y: u32,
                 group_count_z: u32,
             );
-            record dispatch_indirect DispatchIndirect (
+            Action dispatch_indirect DispatchIndirect (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
             );
-            record draw Draw (
+            Action draw Draw (
                 vertex_count: u32,
                 instance_count: u32,
                 first_vertex: u32,
                 first_instance: u32,
             );
-            record draw_cluster_huawei DrawClusterHuawei (
+            Action draw_cluster_huawei DrawClusterHuawei (
                 group_count_x: u32,
                 group_count_y: u32,
                 group_count_z: u32,
             );
-            record draw_cluster_indirect_huawei DrawClusterIndirectHuawei (
+            Action draw_cluster_indirect_huawei DrawClusterIndirectHuawei (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
             );
-            record draw_indexed DrawIndexed (
+            Action draw_indexed DrawIndexed (
                 index_count: u32,
                 instance_count: u32,
                 first_index: u32,
                 vertex_offset: i32,
                 first_instance: u32,
             );
-            record draw_indexed_indirect DrawIndexedIndirect (
+            Action draw_indexed_indirect DrawIndexedIndirect (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 draw_count: u32,
                 stride: u32,
             );
-            record draw_indexed_indirect_count DrawIndexedIndirectCount (
+            Action draw_indexed_indirect_count DrawIndexedIndirectCount (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 count_buffer: vk::Buffer,
@@ -382,13 +386,13 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
-            record draw_indirect DrawIndirect (
+            Action draw_indirect DrawIndirect (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 draw_count: u32,
                 stride: u32,
             );
-            record draw_indirect_byte_count_ext DrawIndirectByteCountExt (
+            Action draw_indirect_byte_count_ext DrawIndirectByteCountExt (
                 instance_count: u32,
                 first_instance: u32,
                 counter_buffer: vk::Buffer,
@@ -396,7 +400,7 @@ macro_rules! commands {
                 counter_offset: u32,
                 vertex_stride: u32,
             );
-            record draw_indirect_count DrawIndirectCount (
+            Action draw_indirect_count DrawIndirectCount (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 count_buffer: vk::Buffer,
@@ -404,12 +408,12 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
-            record draw_mesh_tasks_ext DrawMeshTasksExt (
+            Action draw_mesh_tasks_ext DrawMeshTasksExt (
                 group_count_x: u32,
                 group_count_y: u32,
                 group_count_z: u32,
             );
-            record draw_mesh_tasks_indirect_count_ext DrawMeshTasksIndirectCountExt (
+            Action draw_mesh_tasks_indirect_count_ext DrawMeshTasksIndirectCountExt (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 count_buffer: vk::Buffer,
@@ -417,7 +421,7 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
-            record draw_mesh_tasks_indirect_count_nv DrawMeshTasksIndirectCountNv (
+            Action draw_mesh_tasks_indirect_count_nv DrawMeshTasksIndirectCountNv (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 count_buffer: vk::Buffer,
@@ -425,72 +429,72 @@ macro_rules! commands {
                 max_draw_count: u32,
                 stride: u32,
             );
-            record draw_mesh_tasks_indirect_ext DrawMeshTasksIndirectExt (
+            Action draw_mesh_tasks_indirect_ext DrawMeshTasksIndirectExt (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 draw_count: u32,
                 stride: u32,
             );
-            record draw_mesh_tasks_indirect_nv DrawMeshTasksIndirectNv (
+            Action draw_mesh_tasks_indirect_nv DrawMeshTasksIndirectNv (
                 buffer: vk::Buffer,
                 offset: vk::DeviceSize,
                 draw_count: u32,
                 stride: u32,
             );
-            record draw_mesh_tasks_nv DrawMeshTasksNv (
+            Action draw_mesh_tasks_nv DrawMeshTasksNv (
                 task_count: u32,
                 first_task: u32,
             );
-            record end_conditional_rendering_ext EndConditionalRenderingExt (
+            Action end_conditional_rendering_ext EndConditionalRenderingExt (
             );
-            set_state end_debug_utils_label_ext EndDebugUtilsLabelExt (
+            State end_debug_utils_label_ext EndDebugUtilsLabelExt (
             );
-            record end_query EndQuery (
+            Action end_query EndQuery (
                 query_pool: vk::QueryPool,
                 query: u32,
             );
-            record end_query_indexed_ext EndQueryIndexedExt (
+            Action end_query_indexed_ext EndQueryIndexedExt (
                 query_pool: vk::QueryPool,
                 query: u32,
                 index: u32,
             );
-            end_pass end_render_pass EndRenderPass (
+            EndPass end_render_pass EndRenderPass (
             );
-            end_pass end_render_pass2 EndRenderPass2 (
+            EndPass end_render_pass2 EndRenderPass2 (
                 p_subpass_end_info: *const vk::SubpassEndInfo<'static> => structures(1),
             );
-            end_pass end_rendering EndRendering (
+            EndPass end_rendering EndRendering (
             );
-            end_pass end_rendering2_khr EndRendering2Khr (
+            EndPass end_rendering2_khr EndRendering2Khr (
                 p_rendering_end_info: *const vk::RenderingEndInfoKHR => structures(1),
             );
-            record end_shader_instrumentation_arm EndShaderInstrumentationArm (
+            Action end_shader_instrumentation_arm EndShaderInstrumentationArm (
             );
-            record end_transform_feedback_ext EndTransformFeedbackExt (
+            Action end_transform_feedback_ext EndTransformFeedbackExt (
                 first_counter_buffer: u32,
                 counter_buffer_count: u32,
                 p_counter_buffers: *const vk::Buffer => values(counter_buffer_count),
                 p_counter_buffer_offsets: *const vk::DeviceSize => values(counter_buffer_count),
             );
-            record execute_commands ExecuteCommands (
+            Action execute_commands ExecuteCommands (
                 command_buffer_count: u32,
                 p_command_buffers: *const vk::CommandBuffer => values(command_buffer_count),
             );
-            record execute_generated_commands_ext ExecuteGeneratedCommandsExt (
+            Action execute_generated_commands_ext ExecuteGeneratedCommandsExt (
                 is_preprocessed: vk::Bool32,
                 p_generated_commands_info: *const vk::GeneratedCommandsInfoEXT => structures(1),
             );
-            set_state insert_debug_utils_label_ext InsertDebugUtilsLabelExt (
+            State insert_debug_utils_label_ext InsertDebugUtilsLabelExt (
                 p_label_info: *const vk::DebugUtilsLabelEXT<'static> => structures(1),
             );
-            record next_subpass NextSubpass (
+            Action next_subpass NextSubpass (
                 contents: vk::SubpassContents,
             );
-            record next_subpass2 NextSubpass2 (
+            Action next_subpass2 NextSubpass2 (
                 p_subpass_begin_info: *const vk::SubpassBeginInfo<'static> => structures(1),
                 p_subpass_end_info: *const vk::SubpassEndInfo<'static> => structures(1),
             );
-            synchronize pipeline_barrier PipelineBarrier (
+            Synchronization pipeline_barrier PipelineBarrier (
                 src_stage_mask: vk::PipelineStageFlags,
                 dst_stage_mask: vk::PipelineStageFlags,
                 dependency_flags: vk::DependencyFlags,
@@ -501,148 +505,159 @@ macro_rules! commands {
                 image_memory_barrier_count: u32,
                 p_image_memory_barriers: *const vk::ImageMemoryBarrier<'static> => structures(image_memory_barrier_count),
             );
-            synchronize pipeline_barrier2 PipelineBarrier2 (
+            Synchronization pipeline_barrier2 PipelineBarrier2 (
                 p_dependency_info: *const vk::DependencyInfo<'static> => structures(1),
             );
-            set_state push_constants PushConstants (
+            State push_constants PushConstants (
                 layout: vk::PipelineLayout,
                 stage_flags: vk::ShaderStageFlags,
                 offset: u32,
                 size: u32,
                 p_values: *const c_void => bytes(size),
             );
-            set_state push_constants2_khr PushConstants2Khr (
+            State push_constants2_khr PushConstants2Khr (
                 p_push_constants_info: *const vk::PushConstantsInfoKHR<'static> => structures(1),
             );
-            set_state push_data_ext PushDataExt (
+            State push_data_ext PushDataExt (
                 p_push_data_info: *const vk::PushDataInfoEXT => structures(1),
             );
-            set_state push_descriptor_set2_khr PushDescriptorSet2Khr (
+            State push_descriptor_set2_khr PushDescriptorSet2Khr (
                 p_push_descriptor_set_info: *const vk::PushDescriptorSetInfoKHR<'static> => structures(1),
             );
-            set_state push_descriptor_set_khr PushDescriptorSetKhr (
+            State push_descriptor_set_khr PushDescriptorSetKhr (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 set: u32,
                 descriptor_write_count: u32,
                 p_descriptor_writes: *const vk::WriteDescriptorSet<'static> => structures(descriptor_write_count),
             );
-            set_state set_alpha_to_coverage_enable_ext SetAlphaToCoverageEnableExt (
+            State push_descriptor_set_with_template2_khr PushDescriptorSetWithTemplate2Khr (
+                p_push_descriptor_set_with_template_info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'static> => structures(1),
+            );
+            Action reset_event ResetEvent (
+                event: vk::Event,
+                stage_mask: vk::PipelineStageFlags,
+            );
+            Action reset_event2 ResetEvent2 (
+                event: vk::Event,
+                stage_mask: vk::PipelineStageFlags2,
+            );
+            State set_alpha_to_coverage_enable_ext SetAlphaToCoverageEnableExt (
                 alpha_to_coverage_enable: vk::Bool32,
             );
-            set_state set_alpha_to_one_enable_ext SetAlphaToOneEnableExt (
+            State set_alpha_to_one_enable_ext SetAlphaToOneEnableExt (
                 alpha_to_one_enable: vk::Bool32,
             );
-            set_state set_attachment_feedback_loop_enable_ext SetAttachmentFeedbackLoopEnableExt (
+            State set_attachment_feedback_loop_enable_ext SetAttachmentFeedbackLoopEnableExt (
                 aspect_mask: vk::ImageAspectFlags,
             );
-            set_state set_blend_constants SetBlendConstants (
+            State set_blend_constants SetBlendConstants (
                 blend_constants: *const [f32; 4] => values(1),
             );
-            record set_checkpoint_nv SetCheckpointNv (
+            Action set_checkpoint_nv SetCheckpointNv (
                 p_checkpoint_marker: *const c_void,
             );
-            set_state set_coarse_sample_order_nv SetCoarseSampleOrderNv (
+            State set_coarse_sample_order_nv SetCoarseSampleOrderNv (
                 sample_order_type: vk::CoarseSampleOrderTypeNV,
                 custom_sample_order_count: u32,
                 p_custom_sample_orders: *const vk::CoarseSampleOrderCustomNV<'static> => structures(custom_sample_order_count),
             );
-            set_state set_color_blend_advanced_ext SetColorBlendAdvancedExt (
+            State set_color_blend_advanced_ext SetColorBlendAdvancedExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_blend_advanced: *const vk::ColorBlendAdvancedEXT => values(attachment_count),
             );
-            set_state set_color_blend_enable_ext SetColorBlendEnableExt (
+            State set_color_blend_enable_ext SetColorBlendEnableExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_blend_enables: *const vk::Bool32 => values(attachment_count),
             );
-            set_state set_color_blend_equation_ext SetColorBlendEquationExt (
+            State set_color_blend_equation_ext SetColorBlendEquationExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_blend_equations: *const vk::ColorBlendEquationEXT => values(attachment_count),
             );
-            set_state set_color_write_enable_ext SetColorWriteEnableExt (
+            State set_color_write_enable_ext SetColorWriteEnableExt (
                 attachment_count: u32,
                 p_color_write_enables: *const vk::Bool32 => values(attachment_count),
             );
-            set_state set_color_write_mask_ext SetColorWriteMaskExt (
+            State set_color_write_mask_ext SetColorWriteMaskExt (
                 first_attachment: u32,
                 attachment_count: u32,
                 p_color_write_masks: *const vk::ColorComponentFlags => values(attachment_count),
             );
-            set_state set_compute_occupancy_priority_nv SetComputeOccupancyPriorityNv (
+            State set_compute_occupancy_priority_nv SetComputeOccupancyPriorityNv (
                 p_parameters: *const vk::ComputeOccupancyPriorityParametersNV => structures(1),
             );
-            set_state set_conservative_rasterization_mode_ext SetConservativeRasterizationModeExt (
+            State set_conservative_rasterization_mode_ext SetConservativeRasterizationModeExt (
                 conservative_rasterization_mode: vk::ConservativeRasterizationModeEXT,
             );
-            set_state set_coverage_modulation_mode_nv SetCoverageModulationModeNv (
+            State set_coverage_modulation_mode_nv SetCoverageModulationModeNv (
                 coverage_modulation_mode: vk::CoverageModulationModeNV,
             );
-            set_state set_coverage_modulation_table_enable_nv SetCoverageModulationTableEnableNv (
+            State set_coverage_modulation_table_enable_nv SetCoverageModulationTableEnableNv (
                 coverage_modulation_table_enable: vk::Bool32,
             );
-            set_state set_coverage_modulation_table_nv SetCoverageModulationTableNv (
+            State set_coverage_modulation_table_nv SetCoverageModulationTableNv (
                 coverage_modulation_table_count: u32,
                 p_coverage_modulation_table: *const f32 => values(coverage_modulation_table_count),
             );
-            set_state set_coverage_reduction_mode_nv SetCoverageReductionModeNv (
+            State set_coverage_reduction_mode_nv SetCoverageReductionModeNv (
                 coverage_reduction_mode: vk::CoverageReductionModeNV,
             );
-            set_state set_coverage_to_color_enable_nv SetCoverageToColorEnableNv (
+            State set_coverage_to_color_enable_nv SetCoverageToColorEnableNv (
                 coverage_to_color_enable: vk::Bool32,
             );
-            set_state set_coverage_to_color_location_nv SetCoverageToColorLocationNv (
+            State set_coverage_to_color_location_nv SetCoverageToColorLocationNv (
                 coverage_to_color_location: u32,
             );
-            set_state set_cull_mode SetCullMode (
+            State set_cull_mode SetCullMode (
                 cull_mode: vk::CullModeFlags,
             );
-            set_state set_depth_bias SetDepthBias (
+            State set_depth_bias SetDepthBias (
                 depth_bias_constant_factor: f32,
                 depth_bias_clamp: f32,
                 depth_bias_slope_factor: f32,
             );
-            set_state set_depth_bias2_ext SetDepthBias2Ext (
+            State set_depth_bias2_ext SetDepthBias2Ext (
                 p_depth_bias_info: *const vk::DepthBiasInfoEXT<'static> => structures(1),
             );
-            set_state set_depth_bias_enable SetDepthBiasEnable (
+            State set_depth_bias_enable SetDepthBiasEnable (
                 depth_bias_enable: vk::Bool32,
             );
-            set_state set_depth_bounds SetDepthBounds (
+            State set_depth_bounds SetDepthBounds (
                 min_depth_bounds: f32,
                 max_depth_bounds: f32,
             );
-            set_state set_depth_bounds_test_enable SetDepthBoundsTestEnable (
+            State set_depth_bounds_test_enable SetDepthBoundsTestEnable (
                 depth_bounds_test_enable: vk::Bool32,
             );
-            set_state set_depth_clamp_enable_ext SetDepthClampEnableExt (
+            State set_depth_clamp_enable_ext SetDepthClampEnableExt (
                 depth_clamp_enable: vk::Bool32,
             );
-            set_state set_depth_clamp_range_ext SetDepthClampRangeExt (
+            State set_depth_clamp_range_ext SetDepthClampRangeExt (
                 depth_clamp_mode: vk::DepthClampModeEXT,
                 p_depth_clamp_range: *const vk::DepthClampRangeEXT => values(1),
             );
-            set_state set_depth_clip_enable_ext SetDepthClipEnableExt (
+            State set_depth_clip_enable_ext SetDepthClipEnableExt (
                 depth_clip_enable: vk::Bool32,
             );
-            set_state set_depth_clip_negative_one_to_one_ext SetDepthClipNegativeOneToOneExt (
+            State set_depth_clip_negative_one_to_one_ext SetDepthClipNegativeOneToOneExt (
                 negative_one_to_one: vk::Bool32,
             );
-            set_state set_depth_compare_op SetDepthCompareOp (
+            State set_depth_compare_op SetDepthCompareOp (
                 depth_compare_op: vk::CompareOp,
             );
-            set_state set_depth_test_enable SetDepthTestEnable (
+            State set_depth_test_enable SetDepthTestEnable (
                 depth_test_enable: vk::Bool32,
             );
-            set_state set_depth_write_enable SetDepthWriteEnable (
+            State set_depth_write_enable SetDepthWriteEnable (
                 depth_write_enable: vk::Bool32,
             );
-            set_state set_descriptor_buffer_offsets2_ext SetDescriptorBufferOffsets2Ext (
+            State set_descriptor_buffer_offsets2_ext SetDescriptorBufferOffsets2Ext (
                 p_set_descriptor_buffer_offsets_info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'static> => structures(1),
             );
-            set_state set_descriptor_buffer_offsets_ext SetDescriptorBufferOffsetsExt (
+            State set_descriptor_buffer_offsets_ext SetDescriptorBufferOffsetsExt (
                 pipeline_bind_point: vk::PipelineBindPoint,
                 layout: vk::PipelineLayout,
                 first_set: u32,
@@ -650,188 +665,196 @@ macro_rules! commands {
                 p_buffer_indices: *const u32 => values(set_count),
                 p_offsets: *const vk::DeviceSize => values(set_count),
             );
-            record set_device_mask SetDeviceMask (
+            Action set_device_mask SetDeviceMask (
                 device_mask: u32,
             );
-            set_state set_discard_rectangle_ext SetDiscardRectangleExt (
+            State set_discard_rectangle_ext SetDiscardRectangleExt (
                 first_discard_rectangle: u32,
                 discard_rectangle_count: u32,
                 p_discard_rectangles: *const vk::Rect2D => values(discard_rectangle_count),
             );
-            set_state set_discard_rectangle_enable_ext SetDiscardRectangleEnableExt (
+            State set_discard_rectangle_enable_ext SetDiscardRectangleEnableExt (
                 discard_rectangle_enable: vk::Bool32,
             );
-            set_state set_discard_rectangle_mode_ext SetDiscardRectangleModeExt (
+            State set_discard_rectangle_mode_ext SetDiscardRectangleModeExt (
                 discard_rectangle_mode: vk::DiscardRectangleModeEXT,
             );
-            set_state set_exclusive_scissor_enable_nv SetExclusiveScissorEnableNv (
+            Action set_event SetEvent (
+                event: vk::Event,
+                stage_mask: vk::PipelineStageFlags,
+            );
+            Action set_event2 SetEvent2 (
+                event: vk::Event,
+                p_dependency_info: *const vk::DependencyInfo<'static> => structures(1),
+            );
+            State set_exclusive_scissor_enable_nv SetExclusiveScissorEnableNv (
                 first_exclusive_scissor: u32,
                 exclusive_scissor_count: u32,
                 p_exclusive_scissor_enables: *const vk::Bool32 => values(exclusive_scissor_count),
             );
-            set_state set_exclusive_scissor_nv SetExclusiveScissorNv (
+            State set_exclusive_scissor_nv SetExclusiveScissorNv (
                 first_exclusive_scissor: u32,
                 exclusive_scissor_count: u32,
                 p_exclusive_scissors: *const vk::Rect2D => values(exclusive_scissor_count),
             );
-            set_state set_extra_primitive_overestimation_size_ext SetExtraPrimitiveOverestimationSizeExt (
+            State set_extra_primitive_overestimation_size_ext SetExtraPrimitiveOverestimationSizeExt (
                 extra_primitive_overestimation_size: f32,
             );
-            set_state set_fragment_shading_rate_enum_nv SetFragmentShadingRateEnumNv (
+            State set_fragment_shading_rate_enum_nv SetFragmentShadingRateEnumNv (
                 shading_rate: vk::FragmentShadingRateNV,
                 combiner_ops: *const [vk::FragmentShadingRateCombinerOpKHR; 2] => values(1),
             );
-            set_state set_fragment_shading_rate_khr SetFragmentShadingRateKhr (
+            State set_fragment_shading_rate_khr SetFragmentShadingRateKhr (
                 p_fragment_size: *const vk::Extent2D => values(1),
                 combiner_ops: *const [vk::FragmentShadingRateCombinerOpKHR; 2] => values(1),
             );
-            set_state set_front_face SetFrontFace (
+            State set_front_face SetFrontFace (
                 front_face: vk::FrontFace,
             );
-            set_state set_line_rasterization_mode_ext SetLineRasterizationModeExt (
+            State set_line_rasterization_mode_ext SetLineRasterizationModeExt (
                 line_rasterization_mode: vk::LineRasterizationModeKHR,
             );
-            set_state set_line_stipple_enable_ext SetLineStippleEnableExt (
+            State set_line_stipple_enable_ext SetLineStippleEnableExt (
                 stippled_line_enable: vk::Bool32,
             );
-            set_state set_line_stipple_khr SetLineStippleKhr (
+            State set_line_stipple_khr SetLineStippleKhr (
                 line_stipple_factor: u32,
                 line_stipple_pattern: u16,
             );
-            set_state set_line_width SetLineWidth (
+            State set_line_width SetLineWidth (
                 line_width: f32,
             );
-            set_state set_logic_op_ext SetLogicOpExt (
+            State set_logic_op_ext SetLogicOpExt (
                 logic_op: vk::LogicOp,
             );
-            set_state set_logic_op_enable_ext SetLogicOpEnableExt (
+            State set_logic_op_enable_ext SetLogicOpEnableExt (
                 logic_op_enable: vk::Bool32,
             );
-            set_state set_patch_control_points_ext SetPatchControlPointsExt (
+            State set_patch_control_points_ext SetPatchControlPointsExt (
                 patch_control_points: u32,
             );
-            set_state set_polygon_mode_ext SetPolygonModeExt (
+            State set_polygon_mode_ext SetPolygonModeExt (
                 polygon_mode: vk::PolygonMode,
             );
-            set_state set_primitive_restart_enable SetPrimitiveRestartEnable (
+            State set_primitive_restart_enable SetPrimitiveRestartEnable (
                 primitive_restart_enable: vk::Bool32,
             );
-            set_state set_primitive_restart_index_ext SetPrimitiveRestartIndexExt (
+            State set_primitive_restart_index_ext SetPrimitiveRestartIndexExt (
                 primitive_restart_index: u32,
             );
-            set_state set_primitive_topology SetPrimitiveTopology (
+            State set_primitive_topology SetPrimitiveTopology (
                 primitive_topology: vk::PrimitiveTopology,
             );
-            set_state set_provoking_vertex_mode_ext SetProvokingVertexModeExt (
+            State set_provoking_vertex_mode_ext SetProvokingVertexModeExt (
                 provoking_vertex_mode: vk::ProvokingVertexModeEXT,
             );
-            set_state set_rasterization_samples_ext SetRasterizationSamplesExt (
+            State set_rasterization_samples_ext SetRasterizationSamplesExt (
                 rasterization_samples: vk::SampleCountFlags,
             );
-            set_state set_rasterization_stream_ext SetRasterizationStreamExt (
+            State set_rasterization_stream_ext SetRasterizationStreamExt (
                 rasterization_stream: u32,
             );
-            set_state set_rasterizer_discard_enable SetRasterizerDiscardEnable (
+            State set_rasterizer_discard_enable SetRasterizerDiscardEnable (
                 rasterizer_discard_enable: vk::Bool32,
             );
-            record set_rendering_attachment_locations_khr SetRenderingAttachmentLocationsKhr (
+            Action set_rendering_attachment_locations_khr SetRenderingAttachmentLocationsKhr (
                 p_location_info: *const vk::RenderingAttachmentLocationInfoKHR<'static> => structures(1),
             );
-            record set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
+            Action set_rendering_input_attachment_indices_khr SetRenderingInputAttachmentIndicesKhr (
                 p_input_attachment_index_info: *const vk::RenderingInputAttachmentIndexInfoKHR<'static> => structures(1),
             );
-            set_state set_representative_fragment_test_enable_nv SetRepresentativeFragmentTestEnableNv (
+            State set_representative_fragment_test_enable_nv SetRepresentativeFragmentTestEnableNv (
                 representative_fragment_test_enable: vk::Bool32,
             );
-            set_state set_sample_locations_ext SetSampleLocationsExt (
+            State set_sample_locations_ext SetSampleLocationsExt (
                 p_sample_locations_info: *const vk::SampleLocationsInfoEXT<'static> => structures(1),
             );
-            set_state set_sample_locations_enable_ext SetSampleLocationsEnableExt (
+            State set_sample_locations_enable_ext SetSampleLocationsEnableExt (
                 sample_locations_enable: vk::Bool32,
             );
-            set_state set_scissor SetScissor (
+            State set_scissor SetScissor (
                 first_scissor: u32,
                 scissor_count: u32,
                 p_scissors: *const vk::Rect2D => values(scissor_count),
             );
-            set_state set_scissor_with_count SetScissorWithCount (
+            State set_scissor_with_count SetScissorWithCount (
                 scissor_count: u32,
                 p_scissors: *const vk::Rect2D => values(scissor_count),
             );
-            set_state set_shading_rate_image_enable_nv SetShadingRateImageEnableNv (
+            State set_shading_rate_image_enable_nv SetShadingRateImageEnableNv (
                 shading_rate_image_enable: vk::Bool32,
             );
-            set_state set_stencil_compare_mask SetStencilCompareMask (
+            State set_stencil_compare_mask SetStencilCompareMask (
                 face_mask: vk::StencilFaceFlags,
                 compare_mask: u32,
             );
-            set_state set_stencil_op SetStencilOp (
+            State set_stencil_op SetStencilOp (
                 face_mask: vk::StencilFaceFlags,
                 fail_op: vk::StencilOp,
                 pass_op: vk::StencilOp,
                 depth_fail_op: vk::StencilOp,
                 compare_op: vk::CompareOp,
             );
-            set_state set_stencil_reference SetStencilReference (
+            State set_stencil_reference SetStencilReference (
                 face_mask: vk::StencilFaceFlags,
                 reference: u32,
             );
-            set_state set_stencil_test_enable SetStencilTestEnable (
+            State set_stencil_test_enable SetStencilTestEnable (
                 stencil_test_enable: vk::Bool32,
             );
-            set_state set_stencil_write_mask SetStencilWriteMask (
+            State set_stencil_write_mask SetStencilWriteMask (
                 face_mask: vk::StencilFaceFlags,
                 write_mask: u32,
             );
-            set_state set_tessellation_domain_origin_ext SetTessellationDomainOriginExt (
+            State set_tessellation_domain_origin_ext SetTessellationDomainOriginExt (
                 domain_origin: vk::TessellationDomainOrigin,
             );
-            set_state set_vertex_input_ext SetVertexInputExt (
+            State set_vertex_input_ext SetVertexInputExt (
                 vertex_binding_description_count: u32,
                 p_vertex_binding_descriptions: *const vk::VertexInputBindingDescription2EXT<'static> => structures(vertex_binding_description_count),
                 vertex_attribute_description_count: u32,
                 p_vertex_attribute_descriptions: *const vk::VertexInputAttributeDescription2EXT<'static> => structures(vertex_attribute_description_count),
             );
-            set_state set_viewport SetViewport (
+            State set_viewport SetViewport (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_viewports: *const vk::Viewport => values(viewport_count),
             );
-            set_state set_viewport_shading_rate_palette_nv SetViewportShadingRatePaletteNv (
+            State set_viewport_shading_rate_palette_nv SetViewportShadingRatePaletteNv (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_shading_rate_palettes: *const vk::ShadingRatePaletteNV<'static> => structures(viewport_count),
             );
-            set_state set_viewport_swizzle_nv SetViewportSwizzleNv (
+            State set_viewport_swizzle_nv SetViewportSwizzleNv (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_viewport_swizzles: *const vk::ViewportSwizzleNV => values(viewport_count),
             );
-            set_state set_viewport_w_scaling_enable_nv SetViewportWScalingEnableNv (
+            State set_viewport_w_scaling_enable_nv SetViewportWScalingEnableNv (
                 viewport_w_scaling_enable: vk::Bool32,
             );
-            set_state set_viewport_w_scaling_nv SetViewportWScalingNv (
+            State set_viewport_w_scaling_nv SetViewportWScalingNv (
                 first_viewport: u32,
                 viewport_count: u32,
                 p_viewport_w_scalings: *const vk::ViewportWScalingNV => values(viewport_count),
             );
-            set_state set_viewport_with_count SetViewportWithCount (
+            State set_viewport_with_count SetViewportWithCount (
                 viewport_count: u32,
                 p_viewports: *const vk::Viewport => values(viewport_count),
             );
-            record subpass_shading_huawei SubpassShadingHuawei (
+            Action subpass_shading_huawei SubpassShadingHuawei (
             );
-            record trace_rays_indirect2_khr TraceRaysIndirect2Khr (
+            Action trace_rays_indirect2_khr TraceRaysIndirect2Khr (
                 indirect_device_address: vk::DeviceAddress,
             );
-            record trace_rays_indirect_khr TraceRaysIndirectKhr (
+            Action trace_rays_indirect_khr TraceRaysIndirectKhr (
                 p_raygen_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
                 p_miss_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
                 p_hit_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
                 p_callable_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
                 indirect_device_address: vk::DeviceAddress,
             );
-            record trace_rays_khr TraceRaysKhr (
+            Action trace_rays_khr TraceRaysKhr (
                 p_raygen_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
                 p_miss_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
                 p_hit_shader_binding_table: *const vk::StridedDeviceAddressRegionKHR => values(1),
@@ -840,7 +863,7 @@ macro_rules! commands {
                 height: u32,
                 depth: u32,
             );
-            record trace_rays_nv TraceRaysNv (
+            Action trace_rays_nv TraceRaysNv (
                 raygen_shader_binding_table_buffer: vk::Buffer,
                 raygen_shader_binding_offset: vk::DeviceSize,
                 miss_shader_binding_table_buffer: vk::Buffer,
@@ -856,7 +879,7 @@ macro_rules! commands {
                 height: u32,
                 depth: u32,
             );
-            record wait_events WaitEvents (
+            Action wait_events WaitEvents (
                 event_count: u32,
                 p_events: *const vk::Event => values(event_count),
                 src_stage_mask: vk::PipelineStageFlags,
@@ -868,29 +891,29 @@ macro_rules! commands {
                 image_memory_barrier_count: u32,
                 p_image_memory_barriers: *const vk::ImageMemoryBarrier<'static> => structures(image_memory_barrier_count),
             );
-            record wait_events2 WaitEvents2 (
+            Action wait_events2 WaitEvents2 (
                 event_count: u32,
                 p_events: *const vk::Event => values(event_count),
                 p_dependency_infos: *const vk::DependencyInfo<'static> => structures(event_count),
             );
-            record write_buffer_marker2_amd WriteBufferMarker2Amd (
+            Action write_buffer_marker2_amd WriteBufferMarker2Amd (
                 stage: vk::PipelineStageFlags2,
                 dst_buffer: vk::Buffer,
                 dst_offset: vk::DeviceSize,
                 marker: u32,
             );
-            record write_buffer_marker_amd WriteBufferMarkerAmd (
+            Action write_buffer_marker_amd WriteBufferMarkerAmd (
                 pipeline_stage: vk::PipelineStageFlags,
                 dst_buffer: vk::Buffer,
                 dst_offset: vk::DeviceSize,
                 marker: u32,
             );
-            record write_timestamp WriteTimestamp (
+            Action write_timestamp WriteTimestamp (
                 pipeline_stage: vk::PipelineStageFlags,
                 query_pool: vk::QueryPool,
                 query: u32,
             );
-            record write_timestamp2 WriteTimestamp2 (
+            Action write_timestamp2 WriteTimestamp2 (
                 stage: vk::PipelineStageFlags2,
                 query_pool: vk::QueryPool,
                 query: u32,
@@ -899,4 +922,37 @@ macro_rules! commands {
     };
 }
 
-pub(crate) use {commands, functions};
+/// Passes the commands to a macro of which the registry does not say completely what their arguments point to.
+macro_rules! commands_by_hand {
+    ($expand:ident) => {
+        $expand! {
+            Action draw_multi_ext DrawMultiExt (
+                draw_count: u32,
+                p_vertex_info: *const vk::MultiDrawInfoEXT,
+                instance_count: u32,
+                first_instance: u32,
+                stride: u32,
+            );
+            Action draw_multi_indexed_ext DrawMultiIndexedExt (
+                draw_count: u32,
+                p_index_info: *const vk::MultiDrawIndexedInfoEXT,
+                instance_count: u32,
+                first_instance: u32,
+                stride: u32,
+                p_vertex_offset: *const i32,
+            );
+            State push_descriptor_set_with_template_khr PushDescriptorSetWithTemplateKhr (
+                descriptor_update_template: vk::DescriptorUpdateTemplateKHR,
+                layout: vk::PipelineLayout,
+                set: u32,
+                p_data: *const c_void,
+            );
+            State set_sample_mask_ext SetSampleMaskExt (
+                samples: vk::SampleCountFlags,
+                p_sample_mask: *const vk::SampleMask,
+            );
+        }
+    };
+}
+
+pub(crate) use {commands, commands_by_hand, functions};

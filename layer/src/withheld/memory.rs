@@ -22,21 +22,21 @@ impl OutOfMemory {
     pub(crate) const RESULT: vk::Result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
 }
 
-/// A structure that contains pointers.
-pub(super) trait Copied: Copy {
-    /// Copies the structure and everything that it points to.
+/// The arguments of a command, or a structure that contains pointers.
+pub(crate) trait Copied: Copy {
+    /// Copies the value and everything that it points to.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the memory for the copies cannot be allocated.
     ///
     /// # Safety
-    /// The structure is valid as an argument of its command.
+    /// The arguments are valid for the command, or the structure is valid as an argument of its command.
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory>;
 }
 
 /// The memory into which the arguments of a command buffer's stored commands are copied.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     bump: Bump,
     /// The descriptor update templates, which determine the size of the data that is pushed with
     /// them.
@@ -110,7 +110,6 @@ impl Templates {
         template: vk::DescriptorUpdateTemplate,
         info: &vk::DescriptorUpdateTemplateCreateInfo<'_>,
     ) {
-        // SAFETY: the caller's contract.
         let entries =
             unsafe { slice(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
         let known = Arc::new(Template {
@@ -234,7 +233,6 @@ impl Memory {
         data: *const c_void,
     ) -> Result<*const c_void, OutOfMemory> {
         let template = self.templates.get(template).ok_or(OutOfMemory)?;
-        // SAFETY: the caller's contract.
         let copied = unsafe { self.bytes(data, template.size()) }?;
         let mut used = self.used.borrow_mut();
         used.try_reserve(1).map_err(|_| OutOfMemory)?;
@@ -274,7 +272,6 @@ impl Memory {
         if string.is_null() {
             return Ok(string);
         }
-        // SAFETY: the caller's contract.
         unsafe { self.values(string, CStr::from_ptr(string).count_bytes() + 1) }
     }
 

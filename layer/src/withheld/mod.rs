@@ -9,14 +9,16 @@
 //! does not know would go to the driver before the pass, and before captures that were deferred. So the layer hides
 //! extensions with such commands.
 
+pub(crate) mod arguments;
 mod by_hand;
 mod commands;
-mod macros;
 mod memory;
 mod store;
 mod structures;
 
-pub(crate) use self::by_hand::commands_by_hand;
-pub(crate) use self::commands::{commands, functions};
+pub(crate) use self::arguments::{Command, CommandType};
+pub(crate) use self::commands::{commands, commands_by_hand, functions};
+#[cfg(test)]
+pub(crate) use self::memory::{Copied, Memory};
 pub(crate) use self::memory::{OutOfMemory, Template, Templates};
-pub(crate) use self::store::{Commands, Functions, WithheldCommands};
+pub(crate) use self::store::{Functions, WithheldCommands};

@@ -1,12 +1,11 @@
 //! Stores the commands of a render pass instance until it ends, and replays them.
 
-use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::commands::{commands, functions};
-use super::macros::{arguments, withhold};
+use super::arguments::Command;
+use super::commands::functions;
 use super::memory::{Memory, OutOfMemory, Templates};
 use crate::next::next;
 use crate::registry::vk;
@@ -15,7 +14,7 @@ macro_rules! define {
     ($($functions:tt)*) => {
         next! {
             /// The commands of a device that are allowed inside of a render pass instance, those that
-            /// begin one, and dispatches and indirect copies.
+            /// begin one, and those before which deferred captures are recorded.
             struct Functions {
                 $($functions)*
             }
@@ -24,15 +23,6 @@ macro_rules! define {
 }
 
 functions!(define);
-
-/// The arguments of a stored command.
-pub(super) trait Replay {
-    /// Records the command with these arguments.
-    ///
-    /// # Safety
-    /// The command is valid at this place in the command buffer.
-    unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer);
-}
 
 /// A function that records a stored command, and returns the size of the stored command in words.
 type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
@@ -61,7 +51,7 @@ pub(crate) struct WithheldCommands {
     /// The commands, one after the other. Each is a [`Withheld`] with the arguments of its command.
     words: Vec<Word>,
     /// The memory that the arguments of the commands point to.
-    pub(super) memory: Memory,
+    memory: Memory,
     len: usize,
     /// The index of the word after the first command, and of the first word of the last command.
     inner: Range<usize>,
@@ -95,25 +85,32 @@ impl WithheldCommands {
         }
     }
 
-    pub(super) fn push<T: Replay>(&mut self, arguments: T) -> Result<(), OutOfMemory> {
+    /// Copies a command, and adds it to the list.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`]: nothing is added.
+    ///
+    /// # Safety
+    /// The arguments are valid for the command.
+    pub(crate) unsafe fn push<C: Command>(&mut self, command: &C) -> Result<(), OutOfMemory> {
         /// # Safety
-        /// The contract of [`Replay::replay`]; the words are those of a `Withheld<T>`.
-        unsafe fn replay<T: Replay>(
+        /// The contract of [`Command::call`]; the words are those of a `Withheld<C>`.
+        unsafe fn replay<C: Command>(
             words: *const Word,
             functions: &Functions,
             command_buffer: vk::CommandBuffer,
         ) -> usize {
-            // SAFETY: the caller's contract.
-            unsafe { (*words.cast::<Withheld<T>>()).arguments.replay(functions, command_buffer) };
-            Withheld::<T>::WORDS
+            unsafe { (*words.cast::<Withheld<C>>()).arguments.call(functions, command_buffer) };
+            Withheld::<C>::WORDS
         }
-        self.words.try_reserve(Withheld::<T>::WORDS).map_err(|_| OutOfMemory)?;
+        let arguments = unsafe { command.copied(&self.memory) }?;
+        self.words.try_reserve(Withheld::<C>::WORDS).map_err(|_| OutOfMemory)?;
         let end = self.words.len();
         // SAFETY: there is room for the command, and words may be uninitialized.
         unsafe {
-            let place = self.words.as_mut_ptr().add(end).cast::<Withheld<T>>();
-            place.write(Withheld { replay: replay::<T>, arguments });
-            self.words.set_len(end + Withheld::<T>::WORDS);
+            let place = self.words.as_mut_ptr().add(end).cast::<Withheld<C>>();
+            place.write(Withheld { replay: replay::<C>, arguments });
+            self.words.set_len(end + Withheld::<C>::WORDS);
         }
         if self.len == 0 {
             self.inner.start = self.words.len();
@@ -157,7 +154,6 @@ impl WithheldCommands {
     /// # Safety
     /// The command buffer is being recorded, and the first of the commands is valid there.
     pub(crate) unsafe fn replay(&self, functions: &Functions, command_buffer: vk::CommandBuffer) {
-        // SAFETY: the caller's contract.
         unsafe { self.replay_range(0..self.words.len(), functions, command_buffer) };
     }
 
@@ -170,7 +166,6 @@ impl WithheldCommands {
         functions: &Functions,
         command_buffer: vk::CommandBuffer,
     ) {
-        // SAFETY: the caller's contract.
         unsafe { self.replay_range(self.inner.clone(), functions, command_buffer) };
     }
 
@@ -202,13 +197,3 @@ impl WithheldCommands {
         self.memory.reset();
     }
 }
-
-/// The destination of a command. If it is [`WithheldCommands`], the arguments are copied and stored; if it is the
-/// driver, its function is called.
-pub(crate) enum Commands<'a> {
-    Withheld(&'a mut WithheldCommands),
-    Functions(&'a Functions),
-}
-
-commands!(arguments);
-commands!(withhold);

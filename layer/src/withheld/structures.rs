@@ -7,14 +7,12 @@ use crate::registry::vk;
 
 impl Copied for vk::AttachmentFeedbackLoopInfoEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::AttachmentSampleLocationsEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self { sample_locations_info: self.sample_locations_info.copied(memory)?, ..*self })
         }
@@ -23,21 +21,18 @@ impl Copied for vk::AttachmentSampleLocationsEXT<'static> {
 
 impl Copied for vk::BeginCustomResolveInfoEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::BindDescriptorBufferEmbeddedSamplersInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::BindDescriptorSetsInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -53,35 +48,30 @@ impl Copied for vk::BindDescriptorSetsInfoKHR<'static> {
 
 impl Copied for vk::BindHeapInfoEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::BufferMemoryBarrier<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::BufferMemoryBarrier2<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::BufferUsageFlags2CreateInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::CoarseSampleOrderCustomNV<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_sample_locations: memory
@@ -94,28 +84,24 @@ impl Copied for vk::CoarseSampleOrderCustomNV<'static> {
 
 impl Copied for vk::ComputeOccupancyPriorityParametersNV {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::ConditionalRenderingBeginInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::CopyMemoryIndirectInfoKHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::CopyMemoryToImageIndirectInfoKHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -129,7 +115,6 @@ impl Copied for vk::CopyMemoryToImageIndirectInfoKHR {
 
 impl Copied for vk::DebugMarkerMarkerInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -142,7 +127,6 @@ impl Copied for vk::DebugMarkerMarkerInfoEXT<'static> {
 
 impl Copied for vk::DebugUtilsLabelEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -155,7 +139,6 @@ impl Copied for vk::DebugUtilsLabelEXT<'static> {
 
 impl Copied for vk::DependencyInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -177,35 +160,30 @@ impl Copied for vk::DependencyInfo<'static> {
 
 impl Copied for vk::DepthBiasInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::DepthBiasRepresentationInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::DescriptorBufferBindingInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
     }
 }
 
 impl Copied for vk::DescriptorBufferBindingPushDescriptorBufferHandleEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
     }
 }
 
 impl Copied for vk::DeviceGroupRenderPassBeginInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -219,28 +197,24 @@ impl Copied for vk::DeviceGroupRenderPassBeginInfo<'static> {
 
 impl Copied for vk::ExternalMemoryAcquireUnmodifiedEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::GeneratedCommandsInfoEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::GeneratedCommandsPipelineInfoEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::GeneratedCommandsShaderInfoEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -253,63 +227,54 @@ impl Copied for vk::GeneratedCommandsShaderInfoEXT {
 
 impl Copied for vk::HostAddressRangeConstEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { address: memory.bytes(self.address, self.size)?, ..*self }) }
     }
 }
 
 impl Copied for vk::ImageMemoryBarrier<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::ImageMemoryBarrier2<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::MemoryBarrier<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::MemoryBarrier2<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::MemoryBarrierAccessFlags3KHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::MultisampledRenderToSingleSampledInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::MultiviewPerViewAttributesInfoNVX<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -325,7 +290,6 @@ impl Copied for vk::MultiviewPerViewRenderAreasRenderPassBeginInfoQCOM<'static> 
 
 impl Copied for vk::PipelineLayoutCreateInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -340,7 +304,6 @@ impl Copied for vk::PipelineLayoutCreateInfo<'static> {
 
 impl Copied for vk::PushConstantsInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -353,7 +316,6 @@ impl Copied for vk::PushConstantsInfoKHR<'static> {
 
 impl Copied for vk::PushDataInfoEXT {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -366,7 +328,6 @@ impl Copied for vk::PushDataInfoEXT {
 
 impl Copied for vk::PushDescriptorSetInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -380,7 +341,6 @@ impl Copied for vk::PushDescriptorSetInfoKHR<'static> {
 
 impl Copied for vk::RenderPassAttachmentBeginInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -393,7 +353,6 @@ impl Copied for vk::RenderPassAttachmentBeginInfo<'static> {
 
 impl Copied for vk::RenderPassBeginInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -407,7 +366,6 @@ impl Copied for vk::RenderPassBeginInfo<'static> {
 
 impl Copied for vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -423,7 +381,6 @@ impl Copied for vk::SubpassFragmentDensityMapOffsetEndInfoQCOM<'static> {
 
 impl Copied for vk::RenderPassPerformanceCountersByRegionBeginInfoARM {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -439,7 +396,6 @@ impl Copied for vk::RenderPassPerformanceCountersByRegionBeginInfoARM {
 
 impl Copied for vk::RenderPassSampleLocationsBeginInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -459,7 +415,6 @@ impl Copied for vk::RenderPassSampleLocationsBeginInfoEXT<'static> {
 
 impl Copied for vk::RenderPassStripeBeginInfoARM<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -473,35 +428,30 @@ impl Copied for vk::RenderPassStripeBeginInfoARM<'static> {
 
 impl Copied for vk::RenderPassStripeInfoARM<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::RenderPassTransformBeginInfoQCOM<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
     }
 }
 
 impl Copied for vk::RenderingAttachmentFlagsInfoKHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::RenderingAttachmentInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::RenderingAttachmentLocationInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -517,28 +467,24 @@ impl Copied for vk::RenderingAttachmentLocationInfoKHR<'static> {
 
 impl Copied for vk::RenderingEndInfoKHR {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::RenderingFragmentDensityMapAttachmentInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::RenderingFragmentShadingRateAttachmentInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::RenderingInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -554,7 +500,6 @@ impl Copied for vk::RenderingInfo<'static> {
 
 impl Copied for vk::RenderingInputAttachmentIndexInfoKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -574,7 +519,6 @@ impl Copied for vk::RenderingInputAttachmentIndexInfoKHR<'static> {
 
 impl Copied for vk::SampleLocationsInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -588,7 +532,6 @@ impl Copied for vk::SampleLocationsInfoEXT<'static> {
 
 impl Copied for vk::SetDescriptorBufferOffsetsInfoEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -602,7 +545,6 @@ impl Copied for vk::SetDescriptorBufferOffsetsInfoEXT<'static> {
 
 impl Copied for vk::ShadingRatePaletteNV<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_shading_rate_palette_entries: memory.values(
@@ -617,21 +559,18 @@ impl Copied for vk::ShadingRatePaletteNV<'static> {
 
 impl Copied for vk::SubpassBeginInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::SubpassEndInfo<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?, ..*self }) }
     }
 }
 
 impl Copied for vk::SubpassSampleLocationsEXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self { sample_locations_info: self.sample_locations_info.copied(memory)?, ..*self })
         }
@@ -640,21 +579,18 @@ impl Copied for vk::SubpassSampleLocationsEXT<'static> {
 
 impl Copied for vk::VertexInputAttributeDescription2EXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
     }
 }
 
 impl Copied for vk::VertexInputBindingDescription2EXT<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe { Ok(Self { p_next: memory.chain(self.p_next)?.cast_mut(), ..*self }) }
     }
 }
 
 impl Copied for vk::WriteDescriptorSetAccelerationStructureKHR<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -670,7 +606,6 @@ impl Copied for vk::WriteDescriptorSetAccelerationStructureKHR<'static> {
 
 impl Copied for vk::WriteDescriptorSetAccelerationStructureNV<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,
@@ -686,7 +621,6 @@ impl Copied for vk::WriteDescriptorSetAccelerationStructureNV<'static> {
 
 impl Copied for vk::WriteDescriptorSetInlineUniformBlock<'static> {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
-        // SAFETY: the caller's contract.
         unsafe {
             Ok(Self {
                 p_next: memory.chain(self.p_next)?,

@@ -71,7 +71,6 @@ pub fn failed() -> Option<&'static str> {
 /// # Safety
 /// There is room for `count` pipelines.
 unsafe fn no_pipelines(count: u32, pipelines: Out) {
-    // SAFETY: the caller's contract.
     unsafe {
         std::slice::from_raw_parts_mut(pipelines.cast::<vk::Pipeline>(), count as usize)
             .fill(vk::Pipeline::null());
@@ -89,7 +88,6 @@ pub fn take_code() -> usize {
 /// # Safety
 /// The pointer is to a `VkShaderModuleCreateInfo`.
 unsafe fn code(info: In) {
-    // SAFETY: the caller's contract.
     let size = unsafe { (*info.cast::<vk::ShaderModuleCreateInfo<'_>>()).code_size };
     CODE.fetch_add(size, Ordering::Relaxed);
 }
@@ -126,13 +124,11 @@ macro_rules! failing {
                     unsafe extern "system" fn command($($parameter: $of),*) -> vk::Result {
                         if let Some(failed) = count(stringify!($name)) {
                             $(
-                                // SAFETY: Vulkan's contract, which is the caller's.
                                 unsafe { $otherwise($($argument),*) };
                             )?
                             return failed;
                         }
                         $(
-                            // SAFETY: Vulkan's contract, which is the caller's.
                             unsafe { $see($seen) };
                         )?
                         type Function = unsafe extern "system" fn($($of),*) -> vk::Result;
@@ -314,7 +310,6 @@ unsafe fn for_driver(mut chain: *const c_void) -> *const c_void {
         // that a test enables.
         Type::PHYSICAL_DEVICE_CONDITIONAL_RENDERING_FEATURES_EXT,
     ];
-    // SAFETY: the caller's contract.
     unsafe {
         while let Some(first) = chain.cast::<vk::BaseInStructure<'_>>().as_ref()
             && for_layers.contains(&first.s_type)
@@ -334,7 +329,6 @@ unsafe extern "system" fn create_instance(
     if let Some(failed) = count("vkCreateInstance") {
         return failed;
     }
-    // SAFETY: Vulkan's contract, which is the caller's.
     unsafe {
         let mut info = *info;
         let refused = REFUSED.load(Ordering::Relaxed);

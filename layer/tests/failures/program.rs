@@ -304,7 +304,6 @@ unsafe fn create_instance(
 /// # Safety
 /// The instance is live.
 unsafe fn create_device(instance: &Instance, attempts: &mut Attempts) -> (Device, u32) {
-    // SAFETY: the caller's contract.
     unsafe {
         let devices =
             attempts.make("vkEnumeratePhysicalDevices", || instance.enumerate_physical_devices());
@@ -573,7 +572,6 @@ impl Program {
     ) -> Buffer {
         let device = &self.device;
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
-        // SAFETY: the caller's contract.
         unsafe {
             let raw = attempts.make("vkCreateBuffer", || device.create_buffer(&info, None));
             let requirements = device.get_buffer_memory_requirements(raw);
@@ -629,7 +627,6 @@ impl Program {
         if has_dynamic_input {
             info = info.dynamic_state(&dynamic);
         }
-        // SAFETY: the caller's contract.
         unsafe { self.create(&info, attempts) }
     }
 
@@ -663,7 +660,6 @@ impl Program {
                     .layout(layout)
                     .push_next(&mut rendering),
             };
-            // SAFETY: the caller's contract.
             unsafe { self.create(&info, attempts) }
         })
     }
@@ -678,7 +674,6 @@ impl Program {
     ) -> vk::Pipeline {
         let mut linked = vk::PipelineLibraryCreateInfoKHR::default().libraries(libraries);
         let info = vk::GraphicsPipelineCreateInfo::default().layout(layout).push_next(&mut linked);
-        // SAFETY: the caller's contract.
         unsafe { self.create(&info, attempts) }
     }
 
@@ -705,7 +700,6 @@ impl Program {
             .layout(layout)
             .push_next(&mut linked)
             .push_next(&mut own);
-        // SAFETY: the caller's contract.
         unsafe { self.create(&info, attempts) }
     }
 
@@ -718,7 +712,6 @@ impl Program {
     ) -> vk::Pipeline {
         let cache = vk::PipelineCache::null();
         attempts.make("vkCreateGraphicsPipelines", || {
-            // SAFETY: the caller's contract.
             let made = unsafe { self.device.create_graphics_pipelines(cache, &[*info], None) };
             made.map(|pipelines| pipelines[0]).map_err(|(pipelines, error)| {
                 assert!(pipelines.iter().all(|pipeline| *pipeline == vk::Pipeline::null()));
@@ -742,18 +735,15 @@ impl Program {
         let inherited = vk::CommandBufferInheritanceInfo::default();
         let info = vk::CommandBufferBeginInfo::default().inheritance_info(&inherited);
         let mut is_invalid = false;
-        attempts.make(what, || {
-            // SAFETY: the caller's contract.
-            unsafe {
-                if is_invalid {
-                    let flags = vk::CommandBufferResetFlags::empty();
-                    device.reset_command_buffer(cmd, flags)?;
-                }
-                is_invalid = true;
-                device.begin_command_buffer(cmd, &info)?;
-                commands(cmd);
-                device.end_command_buffer(cmd)
+        attempts.make(what, || unsafe {
+            if is_invalid {
+                let flags = vk::CommandBufferResetFlags::empty();
+                device.reset_command_buffer(cmd, flags)?;
             }
+            is_invalid = true;
+            device.begin_command_buffer(cmd, &info)?;
+            commands(cmd);
+            device.end_command_buffer(cmd)
         });
     }
 
@@ -762,7 +752,6 @@ impl Program {
     /// # Safety
     /// The command buffer is being recorded, and the handles are of the device.
     unsafe fn secondary(&self, cmd: vk::CommandBuffer, bound: &Bound) {
-        // SAFETY: the caller's contract.
         unsafe {
             self.bind(cmd, bound);
             self.capture(cmd, bound, 0, 1, None, || self.draw(cmd));
@@ -774,7 +763,6 @@ impl Program {
     unsafe fn primary(&self, cmd: vk::CommandBuffer, bound: &Bound, secondary: vk::CommandBuffer) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let device = &self.device;
-        // SAFETY: the caller's contract.
         unsafe {
             let push = khr::push_descriptor::Device::new(&self.instance, device);
             let feedback = ext::transform_feedback::Device::new(&self.instance, device);
@@ -873,7 +861,6 @@ impl Program {
     /// The contract of [`secondary`](Self::secondary).
     unsafe fn bind(&self, cmd: vk::CommandBuffer, bound: &Bound) {
         let point = vk::PipelineBindPoint::GRAPHICS;
-        // SAFETY: the caller's contract.
         unsafe {
             let device = &self.device;
             device.cmd_bind_vertex_buffers(cmd, 0, &[bound.vertices.raw], &[0]);
@@ -887,7 +874,6 @@ impl Program {
     unsafe fn push(&self, cmd: vk::CommandBuffer, layout: vk::PipelineLayout) {
         let factor = [FACTOR; 4].map(f32::to_ne_bytes).concat();
         let stages = vk::ShaderStageFlags::VERTEX;
-        // SAFETY: the caller's contract.
         unsafe { self.device.cmd_push_constants(cmd, layout, stages, 0, &factor) };
     }
 
@@ -900,7 +886,6 @@ impl Program {
         let info = vk::RenderingInfo::default()
             .render_area(vk::Rect2D { extent, ..Default::default() })
             .layer_count(1);
-        // SAFETY: the caller's contract.
         unsafe {
             self.device.cmd_begin_rendering(cmd, &info);
             commands();
@@ -924,7 +909,6 @@ impl Program {
         let counter = counter.map(|counter| counter.raw);
         let pointer = counter.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let (count, pipeline) = (u32::from(counter.is_some()), bound.pipelines[pipeline]);
-        // SAFETY: the caller's contract.
         unsafe {
             let feedback = ext::transform_feedback::Device::new(&self.instance, &self.device);
             let xfb = feedback.fp();
@@ -944,7 +928,6 @@ impl Program {
     /// # Safety
     /// The contract of [`secondary`](Self::secondary), in a pass.
     unsafe fn draw(&self, cmd: vk::CommandBuffer) {
-        // SAFETY: the caller's contract.
         unsafe { self.device.cmd_draw(cmd, VERTICES, 1, 0, 0) };
     }
 }

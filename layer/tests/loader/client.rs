@@ -127,7 +127,6 @@ unsafe fn create_instance(
 ) -> Instance {
     let app = vk::ApplicationInfo::default().api_version(api_version);
     let mut layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(settings);
-    // SAFETY: the caller's contract.
     let (flags, extensions) = unsafe { portability::enumeration(entry) }.unwrap();
     let with_settings = [&extensions[..], &[ext::layer_settings::NAME.as_ptr()]].concat();
     let mut info = vk::InstanceCreateInfo::default()
@@ -137,7 +136,6 @@ unsafe fn create_instance(
     if !settings.is_empty() {
         info = info.enabled_extension_names(&with_settings).push_next(&mut layer_settings);
     }
-    // SAFETY: the caller's contract.
     unsafe {
         match entry.create_instance(&info, None) {
             // Some loaders, such as that of Debian 12, do not know `VK_EXT_layer_settings`. They
@@ -163,7 +161,6 @@ unsafe fn create_device(
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
     let info =
         vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
-    // SAFETY: the caller's contract.
     unsafe { instance.create_device(device, &info, None) }.unwrap()
 }
 

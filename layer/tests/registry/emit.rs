@@ -96,24 +96,23 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
         let names = names.join(", ");
         writeln!(functions, "{ROW}{} PFN_{name} [{names}];", function_name(name)).unwrap();
     }
-    let mut commands = String::new();
+    let (mut copied, mut by_hand) = (String::new(), String::new());
     for Function { name, parameters, .. } in &registry.commands {
-        if BY_HAND.contains(&name.as_str()) {
-            continue;
-        }
-        let how = match name.as_str() {
-            end if ENDS.contains(&end) => "end_pass",
-            begin if begin.starts_with("vkCmdBeginRender") => "begin_pass",
-            barrier if barrier.starts_with("vkCmdPipelineBarrier") => "synchronize",
-            state if sets_state(state) => "set_state",
-            _ => "record",
+        let is_by_hand = BY_HAND.contains(&name.as_str());
+        let commands = if is_by_hand { &mut by_hand } else { &mut copied };
+        let command_type = match name.as_str() {
+            end if ENDS.contains(&end) => "EndPass",
+            begin if begin.starts_with("vkCmdBeginRender") => "BeginPass",
+            barrier if barrier.starts_with("vkCmdPipelineBarrier") => "Synchronization",
+            state if sets_state(state) => "State",
+            _ => "Action",
         };
         let (function, ty) = (function_name(name), type_name(name));
-        writeln!(commands, "{ROW}{how} {function} {ty} (").unwrap();
+        writeln!(commands, "{ROW}{command_type} {function} {ty} (").unwrap();
         for parameter in parameters {
             let ty = parameter.rust_type(registry, "<'static>");
             write!(commands, "{ROW}    {}: {ty}", parameter.name).unwrap();
-            if let Some((copy, count)) = parameter.copy(registry, "") {
+            if let Some((copy, count)) = parameter.copy(registry, "").filter(|_| !is_by_hand) {
                 write!(commands, " => {copy}({count})").unwrap();
             }
             commands.push_str(",\n");
@@ -122,23 +121,26 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
     }
     format!(
         "{}/// Passes the functions of a device to a macro, as rows `name PFN_type [names of the command];`.\n{}\n\
-         /// Passes the commands to a macro, as rows in the form that [`macros`](super::macros) describes.\n{}\n\
-         pub(crate) use {{commands, functions}};\n",
+         /// Passes commands to a macro, as rows in the form that [`arguments`](super::arguments) describes.\n{}\n\
+         /// Passes the commands to a macro of which the registry does not say completely what their arguments point to.\n{}\n\
+         pub(crate) use {{commands, commands_by_hand, functions}};\n",
         head(registry),
         table("functions", &functions),
-        table("commands", &commands)
+        table("commands", &copied),
+        table("commands_by_hand", &by_hand)
     )
 }
 
 /// Whether a command only sets state for later commands, or only names them. It must be valid outside of passes. The
-/// other commands with such names write markers, choose the devices that execute what follows, or belong to dynamic
-/// rendering.
+/// other commands with such names write markers, choose the devices that execute what follows, synchronize, or belong
+/// to dynamic rendering.
 fn sets_state(name: &str) -> bool {
     let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
     begins(&["vkCmdBind", "vkCmdPush", "vkCmdSet"])
         && !begins(&[
             "vkCmdSetCheckpoint",
             "vkCmdSetDeviceMask",
+            "vkCmdSetEvent",
             "vkCmdSetPerformance",
             "vkCmdSetRendering",
         ])

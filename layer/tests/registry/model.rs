@@ -18,10 +18,9 @@ const OF_TILES: [&str; 3] = ["vkCmdDispatch", "vkCmdDispatchBase", "vkCmdDispatc
 
 /// The commands for which the registry does not say completely what their arguments point to.
 /// `by_hand.rs` copies them.
-pub const BY_HAND: [&str; 5] = [
+pub const BY_HAND: [&str; 4] = [
     "vkCmdDrawMultiEXT",
     "vkCmdDrawMultiIndexedEXT",
-    "vkCmdPushDescriptorSetWithTemplate2KHR",
     "vkCmdPushDescriptorSetWithTemplateKHR",
     "vkCmdSetSampleMaskEXT",
 ];
@@ -57,12 +56,14 @@ const NEEDED: [&str; 7] = [
 const HOOKED: [&str; 2] =
     ["vkCmdPreprocessGeneratedCommandsEXT", "vkCreateIndirectCommandsLayoutEXT"];
 
-/// Prefixes of commands outside of passes that a barrier for the stage `DRAW_INDIRECT` orders, as it orders draws.
-/// Captures that were deferred past such a barrier must be recorded before these commands.
-const AFTER_INDIRECT: [&str; 4] = [
+/// Prefixes of commands outside of passes before which captures must be recorded that were deferred past a barrier.
+/// Events synchronize captures, too. A barrier for the stage `DRAW_INDIRECT` orders the others, as it orders draws.
+const ENDS_DEFERRAL: [&str; 6] = [
     "vkCmdCopyMemoryIndirect",
     "vkCmdCopyMemoryToImageIndirect",
     "vkCmdDispatch",
+    "vkCmdResetEvent",
+    "vkCmdSetEvent",
     "vkCmdTraceRays",
 ];
 
@@ -123,7 +124,7 @@ pub struct Registry<'a, 'i> {
     from: BTreeMap<&'a str, &'a str>,
     /// `VK_HEADER_VERSION`: the last part of the version of the registry.
     pub version: &'a str,
-    /// The commands that begin passes, are allowed in passes, or are in [`AFTER_INDIRECT`], sorted by name.
+    /// The commands that begin passes, are allowed in passes, or are in [`ENDS_DEFERRAL`], sorted by name.
     pub commands: Vec<Function>,
     /// The structures that contain pointers, among those that parameters or chains of these
     /// commands reach.
@@ -336,7 +337,7 @@ impl<'a, 'i> Registry<'a, 'i> {
         matches!(node.attribute("category"), Some("struct" | "union")).then_some((name, node))
     }
 
-    /// Adds the commands that begin passes, are allowed in passes, or are in [`AFTER_INDIRECT`], and the names of all
+    /// Adds the commands that begin passes, are allowed in passes, or are in [`ENDS_DEFERRAL`], and the names of all
     /// recorded commands.
     fn add_commands(&mut self, root: Node<'a, 'i>, shown: &[(&'a str, Node<'a, 'i>)]) {
         let available: BTreeSet<&str> = shown
@@ -373,8 +374,8 @@ impl<'a, 'i> Registry<'a, 'i> {
             }
             let stands_inside = matches!(command.attribute("renderpass"), Some("inside" | "both"))
                 && !OF_TILES.contains(&first);
-            let waits = AFTER_INDIRECT.iter().any(|prefix| first.starts_with(prefix));
-            if !stands_inside && !waits && !BEGINS.contains(&first) {
+            let ends_deferral = ENDS_DEFERRAL.iter().any(|prefix| first.starts_with(prefix));
+            if !stands_inside && !ends_deferral && !BEGINS.contains(&first) {
                 continue;
             }
             assert_eq!(text_of(proto, "type"), "void", "{first} returns something");

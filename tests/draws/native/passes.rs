@@ -167,7 +167,6 @@ impl Passes {
             .render_pass(render_pass)
             .framebuffer(framebuffer)
             .render_area(AREA);
-        // SAFETY: the caller's contract.
         unsafe {
             match part.pass.kind {
                 PassKind::RenderPass | PassKind::Subpasses => {
@@ -194,7 +193,6 @@ impl Passes {
     /// `cmd` is being recorded, in the part before.
     pub unsafe fn next_part(&self, ctx: &Context, cmd: vk::CommandBuffer, part: Part) {
         let device = ctx.device();
-        // SAFETY: the caller's contract.
         unsafe {
             match part.pass.kind {
                 PassKind::RenderPass | PassKind::RenderPass2 => panic!("it has one part"),
@@ -220,7 +218,6 @@ impl Passes {
         let [(source, writes), (destination, reads)] = self.scopes;
         let barrier = vk::MemoryBarrier::default().src_access_mask(writes).dst_access_mask(reads);
         let (device, flags) = (ctx.device(), vk::DependencyFlags::empty());
-        // SAFETY: the caller's contract.
         unsafe {
             device.cmd_pipeline_barrier(cmd, source, destination, flags, &[barrier], &[], &[]);
         }
@@ -230,7 +227,6 @@ impl Passes {
     /// `cmd` is being recorded, in the last part of the pass.
     pub unsafe fn end(ctx: &Context, cmd: vk::CommandBuffer, part: Part) {
         let device = ctx.device();
-        // SAFETY: the caller's contract.
         unsafe {
             match part.pass.kind {
                 PassKind::RenderPass => device.cmd_end_render_pass(cmd),
@@ -251,7 +247,6 @@ impl Passes {
     /// # Safety
     /// Nothing is in flight.
     pub unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract.
         unsafe {
             for framebuffer in self.framebuffers {
                 device.destroy_framebuffer(framebuffer, None);

@@ -118,7 +118,6 @@ impl Pipelines {
     /// Nothing is in flight.
     pub unsafe fn destroy(self, ctx: &Context) {
         let device = ctx.device();
-        // SAFETY: the caller's contract.
         unsafe {
             for pipeline in self.pipelines.into_values() {
                 device.destroy_pipeline(pipeline, None);

@@ -37,7 +37,6 @@ impl Queries {
     ) {
         for query in queries {
             let (kind, place) = self.places[program][query];
-            // SAFETY: the caller's contract.
             unsafe { ctx.device().cmd_reset_query_pool(cmd, self.pool(kind), place, 1) };
         }
     }
@@ -52,7 +51,6 @@ impl Queries {
     /// # Safety
     /// Nothing is in flight.
     pub unsafe fn destroy(self) {
-        // SAFETY: the caller's contract.
         unsafe { self.pools.destroy() };
     }
 }

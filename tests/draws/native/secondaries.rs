@@ -32,7 +32,6 @@ impl Secondaries {
             return Ok(());
         }
         let flags = vk::CommandPoolResetFlags::empty();
-        // SAFETY: the caller's contract.
         unsafe { ctx.device().reset_command_pool(self.pool, flags) }
             .map_err(failed("vkResetCommandPool"))
     }
@@ -84,14 +83,12 @@ impl Secondaries {
     /// # Safety
     /// It is being recorded.
     pub unsafe fn end(&self, ctx: &Context, cmd: vk::CommandBuffer) -> Result<(), GpuError> {
-        // SAFETY: the caller's contract.
         unsafe { ctx.device().end_command_buffer(cmd) }.map_err(failed("vkEndCommandBuffer"))
     }
 
     /// # Safety
     /// Nothing that executes them is in flight.
     pub unsafe fn destroy(self, ctx: &Context) {
-        // SAFETY: the caller's contract.
         unsafe { ctx.device().destroy_command_pool(self.pool, None) };
     }
 }

@@ -90,7 +90,6 @@ impl Bound {
     /// As [`Recorder::bind_index_buffer`].
     pub unsafe fn restore_indices(&self, recorder: &mut Recorder<'_>) -> Result<(), RuntimeError> {
         let Some(indices) = &self.indices else { return Ok(()) };
-        // SAFETY: the caller's contract.
         unsafe { recorder.bind_index_buffer(indices) }?;
         self.restart_index.map_or(Ok(()), |index| recorder.set_primitive_restart_index(index))
     }
@@ -115,7 +114,6 @@ impl Machine<'_> {
         bound: &mut Bound,
     ) -> Result<(), RuntimeError> {
         bound.are_sets_recorded = false;
-        // SAFETY: the caller's contract.
         unsafe {
             self.restore_sets(recorder, bound)?;
             bound.restore_indices(recorder)?;
@@ -139,7 +137,6 @@ impl Machine<'_> {
         let all: Vec<BoundSet> = bound.sets.iter().flatten().copied().collect();
         if reads && all.len() == SETS && !bound.are_sets_recorded {
             bound.are_sets_recorded = true;
-            // SAFETY: the caller's contract.
             unsafe { self.bind_sets(recorder, 0, &all) }?;
         }
         Ok(())
@@ -155,7 +152,6 @@ impl Machine<'_> {
         bound: &mut Bound,
         change: &StateChange,
     ) -> Result<(), RuntimeError> {
-        // SAFETY: the caller's contract.
         unsafe {
             match change {
                 StateChange::Pipeline(state) => {
@@ -194,7 +190,6 @@ impl Machine<'_> {
         sets: &[BoundSet],
     ) -> Result<(), RuntimeError> {
         let (raw, offsets) = self.sets.arguments(self.round.number, first, sets);
-        // SAFETY: the caller's contract.
         unsafe { recorder.bind_descriptor_sets(first as u32, &raw, &offsets) }
     }
 }

@@ -515,7 +515,6 @@ impl Sets {
     unsafe fn new(program: &Program, values: vk::Buffer) -> Self {
         let device = &program.raw;
         let ty = vk::DescriptorType::UNIFORM_BUFFER;
-        // SAFETY: the caller's contract.
         unsafe {
             let bindings = [vk::DescriptorSetLayoutBinding::default()
                 .descriptor_type(ty)
@@ -555,7 +554,6 @@ impl Sets {
 
     unsafe fn bind(&self, device: &ash::Device, cmd: vk::CommandBuffer) {
         let point = vk::PipelineBindPoint::GRAPHICS;
-        // SAFETY: the caller's contract.
         unsafe {
             device.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[self.set], &[]);
             let stages = vk::ShaderStageFlags::VERTEX;
@@ -564,7 +562,6 @@ impl Sets {
     }
 
     unsafe fn destroy(self, device: &ash::Device) {
-        // SAFETY: the caller's contract.
         unsafe {
             device.destroy_pipeline(self.pipeline, None);
             device.destroy_pipeline_layout(self.layout, None);

@@ -308,7 +308,6 @@ struct Secondary<'a> {
 impl<'a> Secondary<'a> {
     unsafe fn new(device: &'a Device, inherited: &'a heaps::Inherited) -> Self {
         let raw = &device.program.raw;
-        // SAFETY: the caller's contract.
         unsafe {
             let info =
                 vk::CommandPoolCreateInfo::default().queue_family_index(device.program.family);
@@ -335,7 +334,6 @@ impl<'a> Secondary<'a> {
         };
         let info =
             vk::CommandBufferBeginInfo::default().flags(flags).inheritance_info(&inheritance);
-        // SAFETY: the caller's contract.
         unsafe {
             raw.begin_command_buffer(self.cmd, &info).unwrap();
             record(self.cmd);
@@ -344,7 +342,6 @@ impl<'a> Secondary<'a> {
     }
 
     unsafe fn destroy(self) {
-        // SAFETY: the caller's contract.
         unsafe { self.device.program.raw.destroy_command_pool(self.pool, None) };
     }
 }
@@ -382,7 +379,6 @@ unsafe fn create_objects(
                 info
             })
             .collect();
-        // SAFETY: the caller's contract.
         unsafe { functions.create_shaders(&infos, None) }.unwrap()
     };
     let spirv = |(_, words, _): &(_, Vec<u32>, _)| bytemuck::cast_slice(words).to_vec();
@@ -393,7 +389,6 @@ unsafe fn create_objects(
     if kind != Kind::Binaries {
         return made;
     }
-    // SAFETY: the caller's contract.
     unsafe {
         let aligned = |object: &vk::ShaderEXT| {
             let binary = functions.get_shader_binary_data(*object).unwrap();
@@ -422,7 +417,6 @@ unsafe fn bind_objects(
 ) {
     use vk::ShaderStageFlags as Stage;
     let (instance, raw) = (device.program.instance(), &device.program.raw);
-    // SAFETY: the caller's contract.
     unsafe {
         let all = [
             Stage::VERTEX,

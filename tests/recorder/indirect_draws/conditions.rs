@@ -31,7 +31,6 @@ unsafe fn draw(
         |offset| IndirectDraw { buffer: words, offset, draw_count: 1, stride: 20, count: None };
     let indexed = DrawIndexed::new(4);
     recorder.set_primitive_restart(number == 2 || number == 4)?;
-    // SAFETY: the caller's contract.
     unsafe {
         match number {
             0 => {

@@ -153,7 +153,6 @@ unsafe fn record(
     query: &mut Option<u32>,
 ) -> Result<(), RuntimeError> {
     let buffer = arguments.raw();
-    // SAFETY: the caller's contract.
     unsafe {
         if call.begins_queries {
             for pool in pools {

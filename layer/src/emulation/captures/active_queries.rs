@@ -54,7 +54,6 @@ impl Captures {
         let views = self.views();
         match queries.filter(|queries| queries.begins(query, views, stream)) {
             Some(queries) => {
-                // SAFETY: the caller's contract.
                 unsafe { self.begin_query(queries, query, stream) };
                 Forward::No
             }
@@ -84,7 +83,6 @@ impl Captures {
         };
         match queries.filter(is_own) {
             Some(queries) => {
-                // SAFETY: the caller's contract.
                 unsafe { self.end_query(cmd, &queries, query) };
                 Forward::No
             }
@@ -104,7 +102,6 @@ impl Captures {
         let Some(kind) = queries.pool().map(QueryPool::kind) else { return };
         let count = self.views();
         self.queries.push(ActiveQuery { queries, query, stream, count, kind, is_counted: false });
-        // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.count() } {
             let drawn = self.drawn();
             self.lose("what a query counts", drawn, error);
@@ -139,7 +136,6 @@ impl Captures {
                 tracing::warn!("of two queries of a type, active at once, one counts nothing");
                 continue;
             }
-            // SAFETY: the caller's contract.
             unsafe { lock(capture).recorder().begin_query_indexed(pool, *query, *stream) }?;
             self.queries[number].is_counted = true;
         }
@@ -165,7 +161,6 @@ impl Captures {
     unsafe fn end_query(&mut self, cmd: vk::CommandBuffer, queries: &Arc<Queries>, query: u32) {
         let place = self.queries.iter().position(|active| active.is(queries, query));
         let active = place.map(|place| self.queries.remove(place));
-        // SAFETY: the caller's contract.
         if let Err(error) = unsafe { self.end_query_of(queries, query, active) } {
             let drawn = self.drawn();
             self.lose(ENDS, drawn, error);
@@ -174,7 +169,6 @@ impl Captures {
         if !self.is_inside() {
             let condition = self.state.conditional_rendering;
             let mut here = Pass { condition, ..Pass::default() };
-            // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut here) };
         }
     }
@@ -212,7 +206,6 @@ impl Captures {
         let end = |capture: &SharedCapture| {
             let mut capture = lock(capture);
             ended.clone().try_for_each(|query| {
-                // SAFETY: the caller's contract.
                 unsafe { capture.recorder().begin_query(pool, query) }?;
                 capture.recorder().end_query(kind)
             })?;

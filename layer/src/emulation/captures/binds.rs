@@ -122,7 +122,6 @@ impl Captures {
         &mut self,
         infos: &[vk::DescriptorBufferBindingInfoEXT<'_>],
     ) {
-        // SAFETY: the caller's contract.
         let buffers = unsafe { descriptor_buffers::bound_buffers(infos) };
         self.state.invalidate_heaps();
         self.state.restorable.change().descriptor_buffers.bind(buffers);
@@ -188,7 +187,6 @@ impl Captures {
     /// # Safety
     /// The contract of the command.
     pub(crate) unsafe fn push_data(&mut self, info: &vk::PushDataInfoEXT) {
-        // SAFETY: the caller's contract.
         unsafe { self.state.change_heaps().push(info) };
         self.state.changed.constants = true;
     }
@@ -322,7 +320,6 @@ impl Captures {
         writes: &[vk::WriteDescriptorSet<'_>],
     ) {
         let Some(set_layout) = self.set_layout(layout, number) else { return };
-        // SAFETY: the caller's contract.
         let of_write = |write| unsafe { of_write(write, &set_layout.bindings) };
         let pushed = writes.iter().flat_map(of_write);
         self.state.push_descriptors(point, layout, number, &set_layout, pushed);
@@ -345,7 +342,6 @@ impl Captures {
                 "descriptors are pushed with an unknown descriptor update template"
             );
         };
-        // SAFETY: the caller's contract.
         let pushed = unsafe { of_template(&template, data, &set_layout.bindings) };
         let point = template.bind_point;
         self.state.push_descriptors(point, layout, number, &set_layout, pushed.into_iter());

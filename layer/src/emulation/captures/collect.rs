@@ -79,7 +79,6 @@ impl Captures {
         // captured.
         if self.active.as_ref().is_some_and(|active| active.capture.is_none() && !active.is_lost) {
             match self.find_pipeline() {
-                // SAFETY: the caller's contract.
                 Ok(()) => _ = unsafe { self.begin_collecting() },
                 // The log does not have the refusal, so the next draw finds it again.
                 Err(_) => self.state.refusal = None,
@@ -128,7 +127,6 @@ impl Captures {
         active: &mut Active,
         counters: &[Option<CounterBuffer>; BUFFERS],
     ) {
-        // SAFETY: the caller's contract.
         let ended = unsafe { lock(&capture).end(counters) };
         if let Err(error) = ended {
             let drawn = lock(&capture).drawn;
@@ -139,7 +137,6 @@ impl Captures {
             let mut capture = lock(&capture);
             capture.discard_current();
             // If the counters are what is wrong, none are written.
-            // SAFETY: the caller's contract.
             _ = unsafe { capture.end(&counters) };
         }
         let capture = Hoisted::Capture(capture, std::mem::take(&mut active.read_from));
@@ -189,11 +186,9 @@ impl Captures {
         if is_begun && !self.state.changed.variant {
             return Ok(());
         }
-        // SAFETY: the caller's contract.
         if !unsafe { self.find_variant() }? || is_begun {
             return Ok(());
         }
-        // SAFETY: the caller's contract.
         if !unsafe { self.join_last() }? {
             self.state.changed = ChangedState::ALL;
             let vertex_buffers = self.vertex_buffers();
@@ -210,7 +205,6 @@ impl Captures {
             let begun = {
                 let mut capture = lock(&capture);
                 capture.drawn = drawn;
-                // SAFETY: the caller's contract.
                 unsafe { capture.begin(&desc) }
             };
             self.vertex_buffers = vertex_buffers;
@@ -223,7 +217,6 @@ impl Captures {
         self.last_buffers = self.state.capture_buffers;
         // The capture has begun with the pipeline and the vertex buffers, so no draw need bind them.
         (self.state.changed.variant, self.state.changed.vertex_buffers) = (false, false);
-        // SAFETY: the caller's contract.
         unsafe { self.count() }?;
         Ok(())
     }
@@ -273,7 +266,6 @@ impl Captures {
         };
         let Some(own) = Arc::get_mut(capture) else { return Ok(false) };
         let own = own.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's contract.
         if !unsafe { own.begin_next(&desc) }? {
             return Ok(false);
         }
@@ -355,7 +347,6 @@ impl Captures {
         let Some(pipeline) = self.state.pipeline.clone().filter(has_variants) else {
             return Ok(false);
         };
-        // SAFETY: the caller's contract.
         let variant = unsafe {
             let (origin, unaligned) = (self.state.domain_origin, self.unaligned_attributes);
             match (pipeline.dynamic.vertex_input, &self.state.vertex_input) {
@@ -514,12 +505,8 @@ impl Captures {
         record: impl Fn(&mut Recorder<'_>, PrimitiveTopology) -> Result<(), RuntimeError>,
     ) -> Forward {
         let is_lost = self.state.rasterization_stream != 0 && self.loses_rasterization();
-        let forward = if self.is_active() {
-            // SAFETY: the caller's contract.
-            unsafe { self.draw_captured(record) }
-        } else {
-            Forward::Yes
-        };
+        let forward =
+            if self.is_active() { unsafe { self.draw_captured(record) } } else { Forward::Yes };
         if is_lost { Forward::No } else { forward }
     }
 
@@ -537,7 +524,6 @@ impl Captures {
         let captured = if self.active.as_ref().is_some_and(|active| active.is_lost) {
             Ok(())
         } else {
-            // SAFETY: the caller's contract.
             unsafe { self.capture_draw(record) }
         };
         if let Err(error) = captured {
@@ -582,10 +568,8 @@ impl Captures {
             return Ok(());
         }
         if self.active.as_ref().is_some_and(|active| active.is_of_topology) {
-            // SAFETY: the caller's contract.
             return unsafe { self.count_draw(record) };
         }
-        // SAFETY: the caller's contract.
         unsafe { self.begin_collecting() }?;
         let has_variants = |pipeline: &Arc<Pipeline>| pipeline.has_variants();
         let Some(pipeline) = self.state.pipeline.clone().filter(has_variants) else {
@@ -603,7 +587,6 @@ impl Captures {
             return Err(PipelineError::DescriptorBuffers);
         }
         if (changed.sets || changed.variant) && *place == DescriptorPlace::Sets {
-            // SAFETY: the caller's contract.
             unsafe { self.write_pushed_sets() }?;
         }
         let (state, variant) = (&self.state, &self.variant);
@@ -612,7 +595,6 @@ impl Captures {
         };
         let mut capture = lock(capture);
         let mut recorder = capture.recorder();
-        // SAFETY: the caller's contract.
         unsafe {
             if changed.variant
                 && let Some(variant) = variant
@@ -700,7 +682,6 @@ impl Captures {
                 active.capture = Some(capture);
             }
             self.state.changed = ChangedState::ALL;
-            // SAFETY: the caller's contract.
             unsafe { self.count() }?;
         }
         let Some(capture) = self.active.as_ref().and_then(|active| active.capture.as_ref()) else {
@@ -709,7 +690,6 @@ impl Captures {
         // What is not bound here stays changed, for the next capture.
         let mut capture = lock(capture);
         let mut recorder = capture.recorder();
-        // SAFETY: the caller's contract.
         unsafe {
             if self.state.changed.index_buffer
                 && let Some(buffer) = &self.index_buffer()
@@ -765,7 +745,6 @@ impl Captures {
         for number in variant.used_sets() {
             if state.sets.pushed(*number).is_some() {
                 let device = self.emulation.context().device();
-                // SAFETY: the caller's contract.
                 unsafe { state.sets.pushed.write(*number, device, pools) }?;
             }
         }
@@ -777,7 +756,6 @@ impl Captures {
     /// # Safety
     /// The contract of the command.
     pub(crate) unsafe fn draw_byte_count(&mut self, draw: ByteCountDraw) -> Forward {
-        // SAFETY: the caller's contract.
         let forward = unsafe {
             self.draw(|recorder, topology| recorder.draw_indirect_byte_count(topology, &draw))
         };
@@ -842,7 +820,6 @@ unsafe fn bind_index_buffer(
     recorder: &mut Recorder<'_>,
     (buffer, restart_index): &(IndexBuffer, Option<u32>),
 ) -> Result<(), RuntimeError> {
-    // SAFETY: the caller's contract.
     unsafe { recorder.bind_index_buffer(buffer) }?;
     restart_index.map_or(Ok(()), |index| recorder.set_primitive_restart_index(index))
 }
@@ -859,7 +836,6 @@ unsafe fn set_condition(
     // nothing wrong then, so the error is ignored.
     _ = recorder.end_conditional_rendering();
     match condition {
-        // SAFETY: the caller's contract.
         Some(condition) => unsafe { recorder.begin_conditional_rendering(condition) },
         None => Ok(()),
     }

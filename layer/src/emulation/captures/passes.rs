@@ -66,7 +66,6 @@ impl Captures {
             barriers,
             ..Pass::default()
         };
-        // SAFETY: the caller's contract.
         unsafe { self.begin(cmd, pass) };
     }
 
@@ -99,7 +98,6 @@ impl Captures {
         };
         let is_neutral = is_neutral && !suspends && !resumes;
         let barriers = CaptureBarriers { is_neutral, ..CaptureBarriers::default() };
-        // SAFETY: the caller's contract.
         unsafe { self.begin(cmd, Pass { placement, barriers, suspends, ..Pass::default() }) };
     }
 
@@ -122,7 +120,6 @@ impl Captures {
                 pass.follows_deferred = Some(pass.placement);
                 pass.placement = Placement::BeforePass;
             } else {
-                // SAFETY: the caller's contract.
                 unsafe { self.play_deferred(cmd) };
             }
         }
@@ -176,7 +173,6 @@ impl Captures {
     pub(crate) unsafe fn play_deferred(&mut self, cmd: vk::CommandBuffer) {
         if self.has_deferred() {
             let mut here = Pass { placement: Placement::AfterPass, ..Pass::default() };
-            // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut here) };
         }
     }
@@ -211,7 +207,6 @@ impl Captures {
         if !self.is_active()
             && let Some(mut pass) = self.pass.take_if(|pass| pass.follows_deferred.is_some())
         {
-            // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
             let settles = pass.follows_deferred.take() == Some(Placement::AfterPass);
             if settles {
@@ -240,7 +235,6 @@ impl Captures {
         let Some(mut pass) = self.pass.take_if(settles) else { return false };
         let mut late_draws = None;
         self.order.forget();
-        // SAFETY: the caller's contract.
         unsafe {
             self.record_around(cmd, &pass, |this| {
                 let descriptors = this.descriptors;
@@ -285,7 +279,6 @@ impl Captures {
         let Some(mut pass) = self.pass.take_if(ends) else { return false };
         let is_dropped = only_sets_state && pass.barriers.is_neutral && self.defers(&pass);
         if !is_dropped {
-            // SAFETY: the caller's contract.
             unsafe { self.play(cmd, &mut pass) };
         }
         self.state.restorable.end_pass();
@@ -300,7 +293,6 @@ impl Captures {
     /// The command buffer is being recorded, outside of a pass.
     pub(crate) unsafe fn leave_pass(&mut self, cmd: vk::CommandBuffer) {
         let Some(mut pass) = self.pass.take_if(|pass| !pass.suspends) else { return };
-        // SAFETY: the caller's contract.
         unsafe {
             if pass.placement == Placement::AfterPass && !self.defers(&pass) {
                 self.play(cmd, &mut pass);
@@ -329,7 +321,6 @@ impl Captures {
             self.lose(A_CAPTURE, drawn.unwrap_or_default(), PipelineError::SuspendedElsewhere);
             self.forget();
         }
-        // SAFETY: the caller's contract.
         unsafe { self.end_pass(cmd, false) };
         self.pass = None;
     }
@@ -365,7 +356,6 @@ impl Captures {
             });
         }
         let placement = pass.placement;
-        // SAFETY: the caller's contract.
         unsafe {
             self.record_around(cmd, pass, |this| {
                 let hoisted = std::mem::take(&mut this.hoisted);
@@ -428,7 +418,6 @@ impl Captures {
         work: impl FnOnce(&mut Self),
     ) {
         let emulation = Arc::clone(&self.emulation);
-        // SAFETY: the caller's contract.
         unsafe {
             if pass.condition.is_some() {
                 emulation.end_conditional_rendering(cmd);
@@ -459,7 +448,6 @@ impl Captures {
             let before = &self.state.restorable.before().descriptor_buffers;
             let are_invalid = self.descriptors != DescriptorState::Sets;
             if are_invalid || self.rebound.as_ref().or(before.bound.as_ref()) != Some(buffers) {
-                // SAFETY: the caller's contract.
                 unsafe { descriptor_buffers::bind(buffers, &self.emulation, cmd) };
                 self.rebound = Some(Arc::clone(buffers));
                 if are_invalid {
@@ -525,7 +513,6 @@ impl Captures {
                     return false;
                 }
                 self.order.forget();
-                // SAFETY: the caller's contract.
                 match unsafe { self.play_one(cmd, item) } {
                     Ok(_) => true,
                     Err(error) => self.lose(ENDS, drawn, error),
@@ -571,7 +558,6 @@ impl Captures {
         };
         for hoisted in hoisted {
             match hoisted {
-                // SAFETY: the caller's contract.
                 Hoisted::Commands(draw, commands) => unsafe {
                     // The secondary command buffer has the indirect draw, which must not find any arguments.
                     if let Err(error) = self.hoist_draw(draw, commands) {

@@ -10,7 +10,7 @@ use std::sync::Once;
 
 use ash::vk::{AccessFlags as Access, Handle, PipelineStageFlags as Stage};
 
-use super::super::{objects, recording};
+use super::super::{commands, objects, recording};
 use super::*;
 use crate::device::DeviceData;
 use crate::translate::{Translation, Usages};
@@ -26,6 +26,10 @@ fn log(text: String) {
 
 fn logged() -> Vec<String> {
     LOG.take()
+}
+
+fn hook(command: &CStr) -> vk::PFN_vkVoidFunction {
+    super::hook(command).or_else(|| hook_of(commands::function_of(command)?))
 }
 
 /// The functions of the test driver, which log their arguments.
@@ -279,8 +283,8 @@ fn barriers_outside_and_inside() {
     logged();
     let cmd = command_buffer(false);
     let begin: vk::PFN_vkCmdBeginRendering =
-        unsafe { call(unobserved::hook(c"vkCmdBeginRendering")) };
-    let end: vk::PFN_vkCmdEndRendering = unsafe { call(unobserved::hook(c"vkCmdEndRendering")) };
+        unsafe { call(commands::hook(c"vkCmdBeginRendering")) };
+    let end: vk::PFN_vkCmdEndRendering = unsafe { call(commands::hook(c"vkCmdEndRendering")) };
     let outside = "barrier COMPUTE_SHADER -> VERTEX_INPUT | COMPUTE_SHADER \
                    [(SHADER_WRITE, VERTEX_ATTRIBUTE_READ | SHADER_READ)]";
     let info = vk::RenderingInfo::default();
@@ -325,8 +329,8 @@ fn events_are_waited_for_as_they_were_set() {
         assert!(all.iter().all(|text| *text == all[0]), "{all:?}");
         assert!(all[0].contains("(COMPUTE_SHADER, COMPUTE_SHADER | INDEX_INPUT,"), "{all:?}");
         // The captures of a pass whose commands are stored are recorded before it, so the wait is recorded there, too.
-        let begin: vk::PFN_vkCmdBeginRendering = call(unobserved::hook(c"vkCmdBeginRendering"));
-        let end: vk::PFN_vkCmdEndRendering = call(unobserved::hook(c"vkCmdEndRendering"));
+        let begin: vk::PFN_vkCmdBeginRendering = call(commands::hook(c"vkCmdBeginRendering"));
+        let end: vk::PFN_vkCmdEndRendering = call(commands::hook(c"vkCmdEndRendering"));
         begin(cmd, &vk::RenderingInfo::default());
         wait(cmd, 1, &raw const event, &raw const info);
         assert_eq!(logged(), [all[0].as_str()]);

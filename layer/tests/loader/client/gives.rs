@@ -82,7 +82,6 @@ unsafe fn extensions(
 ) -> Vec<vk::ExtensionProperties> {
     let call = |count: &mut u32, room: *mut vk::ExtensionProperties| {
         let enumerate = instance.fp_v1_0().enumerate_device_extension_properties;
-        // SAFETY: the caller's contract.
         unsafe { enumerate(device, ptr::null(), count, room) }
     };
     let mut all = 0;
@@ -172,7 +171,6 @@ unsafe fn external_buffer(
         .handle_type(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD);
     let mut properties = vk::ExternalBufferProperties::default();
     if api_version >= vk::API_VERSION_1_1 {
-        // SAFETY: the caller's contract.
         unsafe {
             instance.get_physical_device_external_buffer_properties(device, &info, &mut properties);
         }
@@ -195,7 +193,6 @@ unsafe fn create_device(
         [vk::DeviceQueueCreateInfo::default().queue_family_index(0).queue_priorities(&[1.0])];
     let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
     let info = info.queue_create_infos(&queues).enabled_extension_names(&names);
-    // SAFETY: the caller's contract.
     unsafe {
         let device = match instance.create_device(device, &info, None) {
             Ok(device) => device,

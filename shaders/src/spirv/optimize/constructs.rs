@@ -81,15 +81,15 @@ impl<'s> Walk<'s, '_> {
     /// this code may leave more constructs than in the source.
     fn check_exit(&self, frame: &Frame<'s>, number: usize) -> Result<(), Stop> {
         let mut inner = self.targets[number + 1..].iter();
-        let is_wrong = match self.targets[number].kind {
+        let is_wrong = match self.targets[number].role {
             TargetRole::If(_) | TargetRole::Case => {
-                inner.any(|target| !matches!(target.kind, TargetRole::Case | TargetRole::Next))
+                inner.any(|target| !matches!(target.role, TargetRole::Case | TargetRole::Next))
             }
             TargetRole::Switch(_) => {
-                inner.any(|target| matches!(target.kind, TargetRole::Switch(_) | TargetRole::Loop))
+                inner.any(|target| matches!(target.role, TargetRole::Switch(_) | TargetRole::Loop))
             }
             TargetRole::Loop | TargetRole::Next => {
-                inner.any(|target| matches!(target.kind, TargetRole::Loop))
+                inner.any(|target| matches!(target.role, TargetRole::Loop))
             }
         };
         if is_wrong { Err(frame.refuse()) } else { Ok(()) }
@@ -199,7 +199,7 @@ impl<'s> Walk<'s, '_> {
         let target = self.close()?;
         if self.values.words.len() == empty
             && let [a, b] = &target.edges[..]
-            && matches!(&target.kind, TargetRole::If(returns) if returns.is_empty())
+            && matches!(&target.role, TargetRole::If(returns) if returns.is_empty())
         {
             let (yes, no) = if is_direct_no { (b, a) } else { (a, b) };
             if self.flatten(frame, merge, condition, [yes, no], begin)? {
@@ -308,7 +308,7 @@ impl<'s> Walk<'s, '_> {
                         label: case,
                         out,
                         edges,
-                        kind: TargetRole::Case,
+                        role: TargetRole::Case,
                     });
                 }
             }
@@ -336,11 +336,11 @@ impl<'s> Walk<'s, '_> {
     }
 
     /// Begins a selection construct whose merge block is `merge`.
-    fn open(&mut self, block: &CodeBlock, merge: Id, kind: TargetRole) -> Result<(), Stop> {
+    fn open(&mut self, block: &CodeBlock, merge: Id, role: TargetRole) -> Result<(), Stop> {
         let control = self.known.source.merge(block).map_or(0, |i| i.operand(1));
         let out = self.values.fresh();
         self.values.push(Op::SelectionMerge, &[out.0, control]);
-        self.targets.push(BranchTarget { label: merge, out, edges: Vec::new(), kind });
+        self.targets.push(BranchTarget { label: merge, out, edges: Vec::new(), role });
         self.nest()
     }
 
@@ -356,8 +356,8 @@ impl<'s> Walk<'s, '_> {
         frame: &mut Frame<'s>,
         target: BranchTarget,
     ) -> Result<WalkStep, Stop> {
-        let BranchTarget { label, out, mut edges, kind } = target;
-        let returns = match &kind {
+        let BranchTarget { label, out, mut edges, role } = target;
+        let returns = match &role {
             TargetRole::If(returns) | TargetRole::Switch(returns) => returns.len(),
             _ => 0,
         };
@@ -371,7 +371,7 @@ impl<'s> Walk<'s, '_> {
                 self.join(&edges, out);
                 Ok(WalkStep::At(label, edges))
             }
-            (_, 0) => self.join_returns(frame, out, kind),
+            (_, 0) => self.join_returns(frame, out, role),
             // All paths except one return. The code after the selection becomes a part of the selection, on the path
             // that does not return.
             (_, 1) => {
@@ -379,12 +379,12 @@ impl<'s> Walk<'s, '_> {
                 self.values.begin_scope();
                 self.begin_block(Some(edge.place));
                 self.state.clone_from(&edge.state);
-                self.targets.push(BranchTarget { label: NOTHING, out, edges, kind });
+                self.targets.push(BranchTarget { label: NOTHING, out, edges, role });
                 self.nest()?;
                 self.walk(frame, WalkStep::At(label, vec![edge]))?;
                 self.values.end_scope();
                 let target = self.close()?;
-                self.join_returns(frame, out, target.kind)
+                self.join_returns(frame, out, target.role)
             }
             _ => Err(frame.refuse()),
         }
@@ -401,11 +401,11 @@ impl<'s> Walk<'s, '_> {
         }
         let targets = self.targets.get_mut(frame.base..).unwrap_or_default();
         let Some(target) =
-            targets.iter_mut().rfind(|target| !matches!(target.kind, TargetRole::Case))
+            targets.iter_mut().rfind(|target| !matches!(target.role, TargetRole::Case))
         else {
             return Ok(WalkStep::Returned(value));
         };
-        let (TargetRole::If(returns) | TargetRole::Switch(returns)) = &mut target.kind else {
+        let (TargetRole::If(returns) | TargetRole::Switch(returns)) = &mut target.role else {
             return Err(frame.refuse());
         };
         returns.push(Return { block: self.block, state: self.state.clone(), value });

@@ -24,9 +24,9 @@ impl<'s> Walk<'s, '_> {
         &mut self,
         frame: &mut Frame<'s>,
         out: Id,
-        kind: TargetRole,
+        role: TargetRole,
     ) -> Result<WalkStep, Stop> {
-        let (TargetRole::If(returns) | TargetRole::Switch(returns)) = kind else {
+        let (TargetRole::If(returns) | TargetRole::Switch(returns)) = role else {
             return Err(Stop::GiveUp);
         };
         let states: Vec<(&TrackedState, Id)> =

@@ -65,7 +65,7 @@ impl<'s> Walk<'s, '_> {
         self.values.push(Op::Branch, &[0]);
         self.begin_block(Some(place));
 
-        let target = |label, out, kind| BranchTarget { label, out, edges: Vec::new(), kind };
+        let target = |label, out, role| BranchTarget { label, out, edges: Vec::new(), role };
         self.targets.push(target(merge, merge_out, TargetRole::Loop));
         self.targets.push(target(next, next_out, TargetRole::Next));
         self.nest()?;

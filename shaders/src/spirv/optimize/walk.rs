@@ -86,7 +86,7 @@ pub(super) struct BranchTarget {
     pub(super) label: Id,
     pub(super) out: Id,
     pub(super) edges: Vec<Edge>,
-    pub(super) kind: TargetRole,
+    pub(super) role: TargetRole,
 }
 
 /// The role of a [`BranchTarget`]: the merge block of a construct (`If`, `Switch`, `Loop`), or another block.

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::command_buffers::{allocated, device_destroyed, failure, freed, pool_destroyed, reset};
-use crate::withheld::{Functions, OutOfMemory, Templates};
+use crate::withheld::{Copied, Functions, Memory, OutOfMemory, Templates};
 
 thread_local! {
     /// The calls that reached the test driver on this thread, with their arguments.
@@ -638,6 +638,40 @@ fn threads_record_at_once() {
     });
 }
 
+/// Begins a pass, and there is no memory for its arguments.
+#[derive(Clone, Copy)]
+struct LargePass;
+
+impl Copied for LargePass {
+    unsafe fn copied(&self, _: &Memory) -> Result<Self, OutOfMemory> {
+        Err(OutOfMemory)
+    }
+}
+
+impl Command for LargePass {
+    const TYPE: CommandType = CommandType::BeginPass;
+
+    unsafe fn call(&self, _: &Functions, _: vk::CommandBuffer) {}
+}
+
+/// A command that panics.
+#[derive(Clone, Copy)]
+struct Panics;
+
+impl Copied for Panics {
+    unsafe fn copied(&self, _: &Memory) -> Result<Self, OutOfMemory> {
+        Ok(*self)
+    }
+}
+
+impl Command for Panics {
+    const TYPE: CommandType = CommandType::Action;
+
+    unsafe fn call(&self, _: &Functions, _: vk::CommandBuffer) {
+        panic!("told by the test");
+    }
+}
+
 #[test]
 fn what_fails_is_told_at_the_end() {
     let (functions, templates) = device();
@@ -645,13 +679,13 @@ fn what_fails_is_told_at_the_end() {
     allocated((&functions, &templates, None), vk::CommandPool::null(), false, &[cmd]);
     unsafe {
         assert_eq!(failure(cmd), None);
-        with(cmd, |found| found.begin_pass(cmd, |_| Err(OutOfMemory)));
+        with(cmd, |found| found.record(cmd, &LargePass));
         issue(cmd, 0, 1);
         end_pass(cmd, 2);
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
         assert_eq!(logged(), Vec::<String>::new(), "no part of the pass is recorded");
         reset(cmd, &Default::default(), None);
-        with(cmd, |found| found.record(cmd, |_| panic!("told by the test")));
+        with(cmd, |found| found.record(cmd, &Panics));
         assert_eq!(failure(cmd), Some(vk::Result::ERROR_UNKNOWN));
 
         // The template was never created, so the layer does not know how many bytes to copy, and

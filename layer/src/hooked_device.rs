@@ -14,8 +14,8 @@ use crate::next::next;
 use crate::translate::{Translation, Usages};
 use crate::withheld::{Functions, Templates};
 
-/// The functions of a device that hooks call, and the data that the layer keeps for the device.
-pub(crate) struct DeviceState {
+/// A device of which commands have hooks: the functions that the hooks call, and what the layer keeps for them.
+pub(crate) struct HookedDevice {
     pub(crate) functions: Arc<Functions>,
     pub(crate) templates: Arc<Templates>,
     /// The translation of the device's render passes and arguments. `None` if transform feedback is not
@@ -58,19 +58,15 @@ next! {
         queue_submit PFN_vkQueueSubmit [c"vkQueueSubmit"];
         queue_submit2 PFN_vkQueueSubmit2 [c"vkQueueSubmit2", c"vkQueueSubmit2KHR"];
         reset_command_buffer PFN_vkResetCommandBuffer [c"vkResetCommandBuffer"];
-        reset_event PFN_vkCmdResetEvent [c"vkCmdResetEvent"];
-        reset_event2 PFN_vkCmdResetEvent2 [c"vkCmdResetEvent2", c"vkCmdResetEvent2KHR"];
         reset_pool PFN_vkResetCommandPool [c"vkResetCommandPool"];
         reset_query_pool PFN_vkResetQueryPool [c"vkResetQueryPool", c"vkResetQueryPoolEXT"];
         shader_binary PFN_vkGetShaderBinaryDataEXT [c"vkGetShaderBinaryDataEXT"];
-        set_event PFN_vkCmdSetEvent [c"vkCmdSetEvent"];
-        set_event2 PFN_vkCmdSetEvent2 [c"vkCmdSetEvent2", c"vkCmdSetEvent2KHR"];
         set_layout_support PFN_vkGetDescriptorSetLayoutSupport
             [c"vkGetDescriptorSetLayoutSupport", c"vkGetDescriptorSetLayoutSupportKHR"];
     }
 }
 
-impl DeviceState {
+impl HookedDevice {
     /// Fetches the functions of the layer or driver below. The result does not emulate transform feedback until
     /// [`emulate`](Self::emulate) is called.
     ///
@@ -105,7 +101,6 @@ impl DeviceState {
         creation: &Creation<'_>,
     ) -> Result<(), Error> {
         let (functions, templates) = (Arc::clone(&self.functions), Arc::clone(&self.templates));
-        // SAFETY: the caller's contract.
         let mut emulation = unsafe {
             Emulation::load(instance, physical_device, device, get, support, functions, templates)
         }?;
