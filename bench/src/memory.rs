@@ -210,7 +210,7 @@ impl Memory {
         pipeline: &Pipeline,
     ) -> Result<(), GpuError> {
         let primitives = case.primitives() * u64::from(case.draws());
-        let desc = arena_for(case).with_geometry(pipeline, case.draws().into(), primitives);
+        let desc = arena_for(case).with_later_stages(pipeline, case.draws().into(), primitives);
         let has = self.arena_desc;
         if desc.upload > has.upload || desc.scratch > has.scratch {
             let arena = gpu.create_arena(&desc)?;

@@ -636,7 +636,7 @@ impl From<Recorded> for VkxfbCaptured {
             primitives_written: captured.primitives_written,
             primitives_needed: captured.primitives_needed,
             positions: captured.positions,
-            dispatch_count: recorded.captures + recorded.kernels,
+            dispatch_count: recorded.capture_dispatches + recorded.kernel_dispatches,
             barrier_count: recorded.barriers,
         }
     }

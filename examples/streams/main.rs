@@ -109,8 +109,14 @@ pub fn main() -> Result<()> {
             (expected, left) = split(&expected);
             let counted = |stream| anyhow::Ok(pool.result(2 * frame + stream)?.unwrap_or_default());
             let [points, sparks] = [counted(0)?, counted(1)?];
-            println!("frame {frame:2}: {:4} points, {:3} sparks", points.first, sparks.first);
-            let all = |count: usize| QueryResult { first: count as u64, second: count as u64 };
+            println!(
+                "frame {frame:2}: {:4} points, {:3} sparks",
+                points.primitives_written, sparks.primitives_written
+            );
+            let all = |count: usize| {
+                let count = count as u64;
+                QueryResult { primitives_written: count, primitives_needed: count }
+            };
             ensure!(points == all(expected.len()) && sparks == all(left.len()), "not as many");
         }
         let last = &sides[FRAMES as usize % 2][0];

@@ -162,7 +162,7 @@ fn a_thousand_indirect_captures_stay_small() {
     words[4..8].copy_from_slice(&[6, 1, 0, 0]);
     gpu.write(&memory, 0, bytemuck::cast_slice(&words)).unwrap();
     let desc =
-        ArenaDesc::for_draws(CAPTURES, CAPTURES).with_geometry(&pipeline, CAPTURES, u64::MAX);
+        ArenaDesc::for_draws(CAPTURES, CAPTURES).with_later_stages(&pipeline, CAPTURES, u64::MAX);
     let mut arena = gpu.arena(&desc);
     let kernels = gpu.kernels();
     let buffer = memory.raw();

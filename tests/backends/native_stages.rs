@@ -139,7 +139,7 @@ fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
     let drivers = (backend == Backend::Native)
         .then(|| unsafe { device.create_query_pool(&info, None) }.unwrap());
     let arena = ArenaDesc::for_draws(2, 4).with_pipeline(&pipeline, 4);
-    let mut arena = gpu.arena(&arena.with_geometry(&pipeline, 4, 4 * 80));
+    let mut arena = gpu.arena(&arena.with_later_stages(&pipeline, 4, 4 * 80));
     let kernels = gpu.kernels();
     let pass = (gpu.render_pass(), gpu.framebuffer());
     let buffers = [Some(CaptureBuffer::new(target.raw(), room))];

@@ -177,7 +177,11 @@ fn draws_may_read_from_many_buffers() {
         // SAFETY: the submission was waited for.
         let result = unsafe { pool.result(1) }.unwrap().unwrap();
         let primitives = expected.len() as u64 / 6;
-        assert_eq!((result.first, result.second), (primitives, primitives), "{resources:?}");
+        assert_eq!(
+            (result.primitives_written, result.primitives_needed),
+            (primitives, primitives),
+            "{resources:?}"
+        );
     }
 }
 

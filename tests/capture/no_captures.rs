@@ -169,10 +169,11 @@ mod on_a_device {
         });
         submitted.unwrap();
         assert_eq!(gpu.read(&memory, 0..1024).unwrap(), expected);
-        for (pool, first) in pools.iter().zip([0, 20]) {
+        for (pool, primitives_needed) in pools.iter().zip([0, 20]) {
             // SAFETY: nothing uses the queries any more.
             let result = unsafe { pool.result(0) }.unwrap();
-            assert_eq!(result, Some(QueryResult { first, second: 0 }), "{:?}", pool.kind());
+            let expected = QueryResult { primitives_written: 0, primitives_needed };
+            assert_eq!(result, Some(expected), "{:?}", pool.kind());
         }
     }
 
@@ -257,8 +258,13 @@ mod on_a_device {
                     raw.get_query_pool_results(native, 0, &mut values, flags).unwrap();
                     return values[0];
                 }
-                let QueryResult { first, second } = own.result(0).unwrap().unwrap();
-                [first, second]
+                let found = own.result(0).unwrap().unwrap();
+                match own.kind() {
+                    QueryKind::TransformFeedbackStream => {
+                        [found.primitives_written, found.primitives_needed]
+                    }
+                    QueryKind::PrimitivesGenerated => [found.primitives_needed, 0],
+                }
             }
         });
         let memory_left = gpu.read(&memory, 0..2048).unwrap();

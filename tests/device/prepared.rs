@@ -126,10 +126,10 @@ fn pipelines_are_created_when_they_are_needed() {
         FAILS.store(false, Ordering::Relaxed);
         // The pipeline for a single draw, and then the one for several, each once.
         for (draws, more) in [(1, 1), (1, 0), (2, 1), (2, 0), (1, 0)] {
-            assert_eq!(record(draws, &pipeline).unwrap().captures, 1);
+            assert_eq!(record(draws, &pipeline).unwrap().capture_dispatches, 1);
             assert_eq!(created(), more, "{draws} draws");
         }
-        assert_eq!(record(2, &prepared).unwrap().captures, 1);
+        assert_eq!(record(2, &prepared).unwrap().capture_dispatches, 1);
         assert_eq!(created(), 0);
         // Many or large draws of one topology have one of their own.
         let list = PrimitiveTopology::LineList;
@@ -141,7 +141,7 @@ fn pipelines_are_created_when_they_are_needed() {
             ([(strip, 4000); 2], 1),
             ([(strip, 2000); 2], 0),
         ] {
-            assert_eq!(record_draws(&draws, &pipeline).unwrap().captures, 1);
+            assert_eq!(record_draws(&draws, &pipeline).unwrap().capture_dispatches, 1);
             assert_eq!(created(), more, "{draws:?}");
         }
         // Those of other topologies can be prepared, too.
@@ -151,7 +151,7 @@ fn pipelines_are_created_when_they_are_needed() {
             pipeline.prepare(ctx, &[fans], no_cache).unwrap();
             assert_eq!(created(), more);
         }
-        assert_eq!(record_draws(&[(fan, 2000); 2], &pipeline).unwrap().captures, 1);
+        assert_eq!(record_draws(&[(fan, 2000); 2], &pipeline).unwrap().capture_dispatches, 1);
         assert_eq!(created(), 0);
 
         // Draws with primitive restart have pipelines of their own, and the others have those of
@@ -195,7 +195,7 @@ fn pipelines_are_created_when_they_are_needed() {
             (&[(strip, true, 9000)], 1, 1),
             (&[(strip, true, 9001)], 1, 0),
         ] {
-            assert_eq!(record_indexed(draws).unwrap().captures, dispatches, "{draws:?}");
+            assert_eq!(record_indexed(draws).unwrap().capture_dispatches, dispatches, "{draws:?}");
             assert_eq!(created(), more, "{draws:?}");
         }
         // Everything that may be needed.

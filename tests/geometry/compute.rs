@@ -49,10 +49,10 @@ fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
     let desc = ArenaDesc::for_draws(captures, streams * (draws[0] + draws[1]) + ends)
         .with_restarts(streams * restarted_draws, indices)
         .with_pipeline(pipeline, captures)
-        .with_geometry(pipeline, draws[0], primitives);
+        .with_later_stages(pipeline, draws[0], primitives);
     match draws[1] {
         0 => desc,
-        _ => desc.with_geometry(pipeline, draws[1], u64::MAX),
+        _ => desc.with_later_stages(pipeline, draws[1], u64::MAX),
     }
 }
 
@@ -133,7 +133,10 @@ pub fn run(gpu: &mut TestDevice, case: &Case, lowered: &Lowered) -> Result<Found
     let result = |(place, query): (u32, &Query)| {
         // SAFETY: the device is live.
         let result = unsafe { pools[query.kind as usize].result(place) }?;
-        Ok(result.map_or([u64::MAX; 2], |result| [result.first, result.second]))
+        Ok(result.map_or([u64::MAX; 2], |result| match query.kind {
+            commands::QueryKind::Stream => [result.primitives_written, result.primitives_needed],
+            commands::QueryKind::Generated => [result.primitives_needed, result.primitives_written],
+        }))
     };
     let queries: Result<_, RuntimeError> = (0..).zip(&case.queries).map(result).collect();
     Ok(Found { image: gpu.contents(&memory), queries: queries? })

@@ -204,7 +204,7 @@ fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
             drop(Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?);
             capture.begin(&desc)?;
             capture.recorder().draw(POINTS, &Draw::new(1))?;
-            assert_eq!(capture.play(&mut *arena, cmd)?.captures, 1);
+            assert_eq!(capture.play(&mut *arena, cmd)?.capture_dispatches, 1);
         }
         Ok(())
     })

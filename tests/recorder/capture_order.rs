@@ -573,7 +573,7 @@ fn check_failure(gpu: &mut TestDevice, player: &Player, cases: &[Case; 2]) {
     assert!(captured == expected);
     assert_eq!(recorded.captured, None);
     // The fused capture of three points, and 150 points in one dispatch.
-    assert_eq!((recorded.captures, recorded.kernels), (2, 1));
+    assert_eq!((recorded.capture_dispatches, recorded.kernel_dispatches), (2, 1));
     // Before the first capture, behind it, and before its kernel.
     assert_eq!(recorded.barriers, 3);
 }

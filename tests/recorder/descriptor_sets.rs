@@ -303,7 +303,7 @@ fn draws_of_the_same_sets_share_a_dispatch() {
                 records(frame, bound, object)
             };
             assert!(found.into_iter().eq((0..OBJECTS).flat_map(expected)), "{resources:?} {way:?}");
-            assert_eq!(recorded.captures, 3, "{resources:?} {way:?}");
+            assert_eq!(recorded.capture_dispatches, 3, "{resources:?} {way:?}");
         }
     }
 

@@ -125,8 +125,8 @@ fn counts_pass_64_bits() {
             assert_eq!(found, words(&expected), "{resources:?} {resumed:?}");
             assert_eq!(position, 4 * DWORDS as u32);
             let written = DWORDS as u64 / 4;
-            let stream = QueryResult { first: written, second: needed };
-            let generated = QueryResult { first: needed, second: 0 };
+            let stream = QueryResult { primitives_written: written, primitives_needed: needed };
+            let generated = QueryResult { primitives_written: 0, primitives_needed: needed };
             assert_eq!(scene.results(), [Some(stream), Some(generated)], "{resumed:?}");
             let captured = recorded.captured.map(|c| (c.primitives_written, c.primitives_needed));
             assert_eq!(captured, resumed.is_none().then_some((written, needed)));
@@ -174,7 +174,7 @@ fn nothing_is_captured_without_draws() {
                     KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
                 });
             assert_eq!((found, end), (vec![BEFORE; DWORDS], position));
-            assert_eq!(recorded.captures, 0);
+            assert_eq!(recorded.capture_dispatches, 0);
             assert_eq!(scene.results(), [Some(QueryResult::default()); 2]);
         }
     }
@@ -198,8 +198,8 @@ fn empty_ranges_hold_nothing() {
                 KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
             });
             assert_eq!((found, position), (vec![BEFORE; DWORDS], 0), "{resources:?} {size}");
-            let stream = QueryResult { first: 0, second: 6 };
-            let generated = QueryResult { first: 6, second: 0 };
+            let stream = QueryResult { primitives_written: 0, primitives_needed: 6 };
+            let generated = QueryResult { primitives_written: 0, primitives_needed: 6 };
             assert_eq!(scene.results(), [Some(stream), Some(generated)], "{resources:?} {size}");
         }
     }
@@ -234,7 +234,11 @@ fn queries_are_used_again_behind_a_flush() {
             Ok(())
         });
         recorded.unwrap();
-        assert_eq!(scene.results()[1], Some(QueryResult { first: 3, second: 0 }), "{resources:?}");
+        assert_eq!(
+            scene.results()[1],
+            Some(QueryResult { primitives_written: 0, primitives_needed: 3 }),
+            "{resources:?}"
+        );
     }
 }
 
@@ -267,7 +271,7 @@ fn a_query_is_active_for_one_stream() {
             Ok(())
         });
         recorded.unwrap();
-        let nothing = Some(QueryResult { first: 0, second: 0 });
+        let nothing = Some(QueryResult::default());
         assert_eq!(scene.results(), [nothing; 2], "{resources:?}");
     }
 }
@@ -312,7 +316,7 @@ fn draws_outside_of_captures_are_not_captured() {
         }
     });
     assert_eq!(recorded.unwrap().captured, Some(Captured::default()));
-    let generated = QueryResult { first: 10, second: 0 };
+    let generated = QueryResult { primitives_written: 0, primitives_needed: 10 };
     assert_eq!(scene.results(), [Some(QueryResult::default()), Some(generated)]);
 }
 

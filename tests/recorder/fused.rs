@@ -262,7 +262,7 @@ fn write_what_kernels_write(resources: Resources) {
     let is_fused = |(case, recorded): &(&Case, &Recorded)| {
         let ends = u32::from(case.queries != [false; 2]);
         let has_work = ends > 0 || case.begins != [false; 2] || case.ends != [false; 2];
-        has_work && recorded.captures > 0 && recorded.kernels == ends
+        has_work && recorded.capture_dispatches > 0 && recorded.kernel_dispatches == ends
     };
     let count = |all: &[Recorded]| cases.iter().zip(all).filter(is_fused).count();
     assert!(count(&recorded) > CASES as usize / 4, "{} are fused", count(&recorded));

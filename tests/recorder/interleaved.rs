@@ -87,6 +87,6 @@ fn capture(storage_buffers: u32, has_queries: bool) {
     if has_queries {
         // SAFETY: nothing uses the queries any more.
         let result = unsafe { pool.result(0) }.unwrap();
-        assert_eq!(result, Some(QueryResult { first: 20, second: 20 }));
+        assert_eq!(result, Some(QueryResult { primitives_written: 20, primitives_needed: 20 }));
     }
 }

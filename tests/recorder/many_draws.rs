@@ -145,11 +145,11 @@ impl Program {
                 }
             }
             if let Some(query) = active[0] {
-                results[0][query].first += written;
-                results[0][query].second += needed;
+                results[0][query].primitives_written += written;
+                results[0][query].primitives_needed += needed;
             }
             if let Some(query) = active[1] {
-                results[1][query].first += needed;
+                results[1][query].primitives_needed += needed;
             }
         }
         (bytes, results)

@@ -421,7 +421,10 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
             Ok(())
         });
     }
-    let result = |way| QueryResult { first: counted(way).into(), second: counted(way).into() };
+    let result = |way| QueryResult {
+        primitives_written: counted(way).into(),
+        primitives_needed: counted(way).into(),
+    };
     let expected: Vec<QueryResult> = (0..WAYS).map(result).collect();
     let (is_done, is_found) = (AtomicBool::new(false), AtomicBool::new(false));
     let wrong = std::thread::scope(|scope| {
@@ -436,10 +439,10 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
                 let bytes = bytemuck::cast_slice_mut(&mut data);
                 // SAFETY: as above.
                 assert!(unsafe { pool.results(1, 1, bytes, 0, flags, PATIENCE) }.unwrap());
-                let [[first, second, available]] = data;
-                let found = QueryResult { first, second };
+                let [[written, needed, available]] = data;
+                let found = QueryResult { primitives_written: written, primitives_needed: needed };
                 let is_possible = match available {
-                    0 => first.max(second) <= counted(WAYS - 1).into(),
+                    0 => written.max(needed) <= counted(WAYS - 1).into(),
                     _ => expected.contains(&found),
                 };
                 let wrong = wrong.or(Some(found).filter(|_| !is_possible));
@@ -591,7 +594,10 @@ fn the_host_resets_queries() {
             // SAFETY: the device is live.
             let found = unsafe { pool.result(query) }.unwrap();
             let counted = counted.into();
-            assert_eq!(found, Some(QueryResult { first: counted, second: counted }));
+            assert_eq!(
+                found,
+                Some(QueryResult { primitives_written: counted, primitives_needed: counted })
+            );
         };
         let mut arena = gpu.arena(&ArenaDesc::for_draws(6, 6));
         let mut count = |gpu: &mut TestDevice, query, counted| {

@@ -101,7 +101,7 @@ fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
         });
         let recorded = recorded.unwrap();
         assert_eq!(setup.records(&mut gpu), records);
-        assert_eq!(recorded.captures, 1, "{recorded:?}");
+        assert_eq!(recorded.capture_dispatches, 1, "{recorded:?}");
         // Only counters need kernels and barriers: values that the CPU knows are written at the
         // end, others are computed before.
         let most = match (from, to) {
@@ -109,7 +109,7 @@ fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
             (None, _) => (1, 1),
             _ => (1, 2),
         };
-        assert_eq!((recorded.kernels, recorded.barriers), most, "{recorded:?}");
+        assert_eq!((recorded.kernel_dispatches, recorded.barriers), most, "{recorded:?}");
         assert_eq!(recorded.captured.is_some(), from.is_none());
         if to.is_some() {
             assert_eq!(setup.position(&mut gpu), records.len() as u32 * STRIDE);
@@ -153,7 +153,7 @@ fn a_small_capture_is_one_dispatch() {
         let (first, resumed) = recorded.unwrap();
         assert_eq!(setup.records(&mut gpu)[..all.len()], all);
         assert_eq!(setup.position(&mut gpu), all.len() as u32 * STRIDE);
-        let counts = |r: &Recorded| [r.captures, r.kernels, r.barriers];
+        let counts = |r: &Recorded| [r.capture_dispatches, r.kernel_dispatches, r.barriers];
         let once = if is_fused { [1, 0, 1] } else { [1, 1, 1] };
         let again = if resumes_fused { [1, 0, 1] } else { [1, 1, 2] };
         assert_eq!(counts(&first), once);
@@ -229,7 +229,7 @@ fn draws_of_few_workgroups_are_fused() {
                     ctx.capture_barrier(cmd, COMPUTE, ConsumerScope { stages, access });
                     setup.record_draws(ctx, cmd, &mut arena, counters, &draws)
                 }?;
-                Ok::<_, RuntimeError>((recorded.captures, recorded.kernels))
+                Ok::<_, RuntimeError>((recorded.capture_dispatches, recorded.kernel_dispatches))
             };
             Ok([
                 kernels([counter, counter], most_resumed * size)?,
@@ -259,7 +259,10 @@ fn large_draws_are_dispatched_alone() {
             .map_err(|source| GpuError::Capture { capture: 0, source })
     });
     let recorded = recorded.unwrap();
-    assert_eq!((recorded.captures, recorded.kernels, recorded.barriers), (4, 0, 0));
+    assert_eq!(
+        (recorded.capture_dispatches, recorded.kernel_dispatches, recorded.barriers),
+        (4, 0, 0)
+    );
     assert_eq!(setup.records(&mut gpu), records);
 }
 

@@ -143,9 +143,9 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
     let mut desc = ArenaDesc::for_draws(1, all + 2)
         .with_restarts(restarts, case.indices.len() as u64)
         .with_pipeline(&pipeline, 1)
-        .with_geometry(&pipeline, direct, patches);
+        .with_later_stages(&pipeline, direct, patches);
     if direct < all {
-        desc = desc.with_geometry(&pipeline, all - direct, u64::MAX);
+        desc = desc.with_later_stages(&pipeline, all - direct, u64::MAX);
     }
     let mut arena = gpu.arena(&desc);
     let kernels = gpu.kernels();
@@ -186,9 +186,9 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
     let result = |pool: &QueryPool| {
         // SAFETY: the device is live.
         let result = unsafe { pool.result(0) }.unwrap().unwrap();
-        [result.first, result.second]
+        [result.primitives_written, result.primitives_needed]
     };
-    let ([written, needed], [generated, _]) = (result(&pools[0]), result(&pools[1]));
+    let ([written, needed], [_, generated]) = (result(&pools[0]), result(&pools[1]));
     let queries = [written, needed, generated];
     Outcome { captured: captured.to_vec(), counter: found[0], queries }
 }

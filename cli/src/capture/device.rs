@@ -233,7 +233,7 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
     let streams = u64::from(pipeline.stream_count());
     let mut arena = ArenaDesc::for_draws(streams, streams)
         .with_pipeline(&pipeline, streams)
-        .with_geometry(&pipeline, 1, job.drawn.items(job.assembly));
+        .with_later_stages(&pipeline, 1, job.drawn.items(job.assembly));
     if let Some(indices) = indices {
         arena = arena.with_restarts(streams, indices);
     }

@@ -316,7 +316,7 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
         streams(request) * count * (pipeline.attribute_bytes() + constants)
     };
     let tables: u64 = requests.iter().map(table).sum();
-    let with_geometry = |desc: ArenaDesc, request: &CaptureRequest<'_>| {
+    let with_later_stages = |desc: ArenaDesc, request: &CaptureRequest<'_>| {
         let primitives = request.draws.iter().map(|(topology, draw)| {
             // A patch has at least one vertex, so there are at most as many patches as vertices.
             let of_instance = match topology {
@@ -326,7 +326,7 @@ fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
             of_instance.saturating_mul(draw.instance_count.into())
         });
         let primitives = primitives.fold(0, u64::saturating_add);
-        desc.with_geometry(request.pipeline, request.draws.len() as u64, primitives)
+        desc.with_later_stages(request.pipeline, request.draws.len() as u64, primitives)
     };
-    requests.iter().fold(desc.upload(desc.upload + tables), with_geometry)
+    requests.iter().fold(desc.upload(desc.upload + tables), with_later_stages)
 }

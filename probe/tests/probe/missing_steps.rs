@@ -92,11 +92,11 @@ fn each_step_is_named_for_shaders_from_files() {
         &[],
     );
     let behind = ("geometry", &Shader::new(&geometry));
-    let with_geometry = || {
+    let with_later_stages = || {
         let (vertex, given) = (Shader::new(&words), Given::default());
         Subject::from_stages("vertex", &vertex, Some(behind), &given).unwrap()
     };
-    let subjects = || Some(vec![Subject::from_file(&file).unwrap(), with_geometry()]);
+    let subjects = || Some(vec![Subject::from_file(&file).unwrap(), with_later_stages()]);
     assert_eq!(probe(subjects(), None).outcome(), Outcome::AllRight);
     for (step, fault) in STEPS {
         assert_named(&probe(subjects(), Some(step)), fault);

@@ -83,7 +83,7 @@ impl ArenaDesc {
     /// The captures of one command buffer share most of this memory. So, apart from such a separate call, call this
     /// function once for each command buffer and pipeline, with the draws and primitives of all captures with that
     /// pipeline.
-    pub fn with_geometry(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
+    pub fn with_later_stages(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
             return self;
         }

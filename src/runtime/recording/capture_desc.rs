@@ -63,9 +63,9 @@ pub struct Recorded {
     /// vertex streams, and for several captures in one [`Capture`](crate::runtime::Capture).
     pub captured: Option<Captured>,
     /// The number of dispatches that capture draws.
-    pub captures: u32,
+    pub capture_dispatches: u32,
     /// The number of dispatches of [`Kernels`](crate::runtime::Kernels).
-    pub kernels: u32,
+    pub kernel_dispatches: u32,
     /// The number of pipeline barriers.
     pub barriers: u32,
 }

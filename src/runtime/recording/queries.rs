@@ -76,8 +76,8 @@ impl QueryKind {
 /// recorder.end_query(pool.kind())?;
 /// recorder.end(&[])?;
 /// // At any time after the submission, with or without a fence:
-/// if let Some(QueryResult { first: written, second: needed }) = pool.result(0)? {
-///     println!("{written} of {needed} points fit");
+/// if let Some(QueryResult { primitives_written, primitives_needed }) = pool.result(0)? {
+///     println!("{primitives_written} of {primitives_needed} points fit");
 /// }
 /// # Ok(())
 /// # } }

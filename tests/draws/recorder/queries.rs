@@ -1,7 +1,7 @@
 //! The vkxfb queries of a batch of programs.
 
 use ash::vk;
-use vkxfb::runtime::{ArenaDesc, MemoryLocation, QueryPool, ResultTarget};
+use vkxfb::runtime::{ArenaDesc, MemoryLocation, QueryPool, QueryResult, ResultTarget};
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
 use crate::common::commands::QueryKind;
@@ -40,7 +40,11 @@ impl Queries {
             let pool = &self.pools[kind as usize];
             // SAFETY: the device is live.
             let result = unsafe { pool.result(place) }?.unwrap();
-            let both = [result.first, result.second];
+            let QueryResult { primitives_written, primitives_needed } = result;
+            let both = match kind {
+                QueryKind::Stream => [primitives_written, primitives_needed],
+                QueryKind::Generated => [primitives_needed, primitives_written],
+            };
             assert_eq!(copied[kind as usize][place as usize], both);
             Ok(both)
         };

@@ -61,7 +61,7 @@ fn a_million_draws_cost_what_one_does() {
         assert_eq!(captured(MOST, 1, true).vertices(), drawn);
         // SAFETY: the device is live.
         let counted = unsafe { pool.result(0) }.unwrap().unwrap();
-        assert_eq!([counted.first, counted.second], [100, 750_000]);
+        assert_eq!([counted.primitives_written, counted.primitives_needed], [100, 750_000]);
     }
 }
 

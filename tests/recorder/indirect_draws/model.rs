@@ -73,11 +73,11 @@ fn model(calls: &[Call], room: u32) -> (Vec<u8>, [Vec<QueryResult>; 2]) {
                     let fits = bytes.len() as u64 + m * u64::from(STRIDE)
                         <= u64::from(room) * u64::from(STRIDE);
                     if let Some(result) = results[0].last_mut() {
-                        result.first += u64::from(fits);
-                        result.second += 1;
+                        result.primitives_written += u64::from(fits);
+                        result.primitives_needed += 1;
                     }
                     if let Some(result) = results[1].last_mut() {
-                        result.first += 1;
+                        result.primitives_needed += 1;
                     }
                     for slot in (0..m).filter(|_| fits) {
                         let vertex =

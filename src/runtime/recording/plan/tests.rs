@@ -509,7 +509,7 @@ fn what_is_indirect_is_placed_by_the_gpu() {
 }
 
 /// A capture of draws with a geometry shader that converts triangles to lines.
-fn with_geometry(draws: &[CollectedDraw]) -> Collected {
+fn with_later_stages(draws: &[CollectedDraw]) -> Collected {
     let mut collected = captured(draws);
     collected.states[0].properties.geometry = Some(LoweredGeometry {
         input: GeometryInput::Triangles,
@@ -538,25 +538,25 @@ fn geometry_shaders_count_before_they_store() {
         "capture 3 listed emitted, workgroups 8: Listed, indexed, checked",
     ];
     let draws = [draw(LIST, 300), draw(STRIP, 130), draw(LIST, 2), indexed(draw(LIST, 600), false)];
-    let collected = with_geometry(&draws);
+    let collected = with_later_stages(&draws);
     let both = [&count_pass[..], &emit_pass[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
     // Push constants may change from draw to draw.
-    let mut changed = with_geometry(&draws);
+    let mut changed = with_later_stages(&draws);
     changed.states.push(State { constants: 1, ..changed.states[0] });
     changed.draws[3].state = 1;
     assert_eq!(plan(&ADDRESSES, &changed, &NO_COUNTERS), both);
     assert_eq!(plan(&DESCRIPTORS, &collected, &COUNTERS), both);
     // Without a capture buffer no record is stored, but queries still count primitives.
-    let mut unbound = with_geometry(&draws);
+    let mut unbound = with_later_stages(&draws);
     unbound.targets = Default::default();
     assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), count_pass);
     // For a single draw the workgroups need no list of their draws, so the Vulkan pipeline is `General`.
-    let one = plan(&ADDRESSES, &with_geometry(&draws[..1]), &NO_COUNTERS);
+    let one = plan(&ADDRESSES, &with_later_stages(&draws[..1]), &NO_COUNTERS);
     assert_eq!(one[1], "capture 1 listed counted, workgroups 8: General, indexed, checked");
     assert_eq!(one[7], "capture 1 listed emitted, workgroups 8: General, indexed, checked");
     // Draws that add to different queries have separate dispatches.
-    let mut queried = with_geometry(&[draw(LIST, 3); 2]);
+    let mut queried = with_later_stages(&[draw(LIST, 3); 2]);
     queried.draws[1].command.generated_query = [32, 0];
     assert_eq!(plan(&ADDRESSES, &queried, &NO_COUNTERS).len(), 10);
 }
@@ -567,7 +567,7 @@ fn geometry_shaders_count_before_they_store() {
 fn patches_are_counted_before_they_are_stored() {
     let mut patches = draw(PrimitiveTopology::PatchList, 300);
     patches.command.flags = draw_flags(patches.topology, 3, ProvokingVertex::First);
-    let mut collected = with_geometry(&[patches]);
+    let mut collected = with_later_stages(&[patches]);
     let geometry = collected.states[0].properties.geometry.as_mut().unwrap();
     geometry.tessellation = Some(LoweredTessellation {
         tessellator: Tessellator {
@@ -578,7 +578,7 @@ fn patches_are_counted_before_they_are_stored() {
         },
         control_points: 3,
     });
-    let counted = with_geometry(&[draw(LIST, 300)]);
+    let counted = with_later_stages(&[draw(LIST, 300)]);
     let [found, expected] = [&collected, &counted].map(|c| plan(&ADDRESSES, c, &NO_COUNTERS));
     assert_eq!(found, expected);
 }
@@ -587,7 +587,7 @@ fn patches_are_counted_before_they_are_stored() {
 /// placed like draws without geometry shaders.
 #[test]
 fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
-    let mut collected = with_geometry(&[draw(LIST, 300), draw(STRIP, 1 << 20)]);
+    let mut collected = with_later_stages(&[draw(LIST, 300), draw(STRIP, 1 << 20)]);
     let geometry = collected.states[0].properties.geometry.as_mut().unwrap();
     (geometry.primitives, geometry.invocations) = (Some(3), 2);
     let direct = [
@@ -619,7 +619,7 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
 fn large_draws_have_long_entries() {
     let mut plan = Plan::default();
     let draws = [draw(LIST, 3 << 20), draw(LIST, 3), draw(STRIP, (1 << 30) + 2)];
-    plan.make(&ADDRESSES, &with_geometry(&draws), &NO_COUNTERS, true).unwrap();
+    plan.make(&ADDRESSES, &with_later_stages(&draws), &NO_COUNTERS, true).unwrap();
     let [group] = plan.entry_groups[..] else { panic!("{:?}", plan.entry_groups) };
     let length = ((1u64 << 20) + 1 + (1 << 30)).div_ceil(1 << 10) as u32;
     assert!(plan.placed.iter().all(|placed| placed.draw.output_count == length));
@@ -654,7 +654,7 @@ fn what_geometry_shaders_draw_indirectly_is_divided_into_entries_by_the_gpu() {
         indexed(draw(STRIP, 50), true),
     ];
     assert_eq!(
-        plan(&ADDRESSES, &with_geometry(&draws), &NO_COUNTERS),
+        plan(&ADDRESSES, &with_later_stages(&draws), &NO_COUNTERS),
         [
             "barrier BeforeSetup Always Unknown",
             "Restart 34 x 1",
@@ -677,7 +677,7 @@ fn what_geometry_shaders_draw_indirectly_is_divided_into_entries_by_the_gpu() {
     // Memory for entries is taken for the largest number of primitives that these draws may have, not for the largest
     // number of entries that the device can process: one block is enough.
     let mut plan = Plan::default();
-    let few = with_geometry(&[indexed(draw(STRIP, 50), true); 3]);
+    let few = with_later_stages(&[indexed(draw(STRIP, 50), true); 3]);
     plan.make(&ADDRESSES, &few, &NO_COUNTERS, true).unwrap();
     assert_eq!(plan.entry_blocks, 1);
     // A command with more draws than can be divided into entries is refused.
@@ -687,7 +687,7 @@ fn what_geometry_shaders_draw_indirectly_is_divided_into_entries_by_the_gpu() {
 
 #[test]
 fn draws_with_and_without_geometry_shaders_are_parted() {
-    let mut collected = with_geometry(&[draw(LIST, 3); 5]);
+    let mut collected = with_later_stages(&[draw(LIST, 3); 5]);
     assert_eq!(collected.parts().len(), 1);
     let mut other = collected.states[0];
     other.properties.geometry = None;
@@ -699,7 +699,7 @@ fn draws_with_and_without_geometry_shaders_are_parted() {
     assert_eq!(drawn(&captured(&[draw(LIST, 3); 2])), []);
     // A part has a limited number of draws with a geometry shader, because they take memory.
     let many = [&[indirect(draw(LIST, 0), 60_000); 2][..], &[draw(LIST, 3); 5000]].concat();
-    assert_eq!(drawn(&with_geometry(&many)), [0..1, 1..4097, 4097..5002]);
+    assert_eq!(drawn(&with_later_stages(&many)), [0..1, 1..4097, 4097..5002]);
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl Player<'_> {
             self.places.sets.forget(&self.bindings.sets);
             playback.sets_disturbed = true;
         }
-        playback.recorded.kernels += 1;
+        playback.recorded.kernel_dispatches += 1;
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl Player<'_> {
                 }
             }
         }
-        playback.recorded.captures += 1;
+        playback.recorded.capture_dispatches += 1;
         // For a larger draw, kernels would be used instead of a fused capture, and they disturb the sets. A fused
         // capture counts as disturbing them, too. Otherwise the size of this draw would decide whether a later draw is
         // an error.

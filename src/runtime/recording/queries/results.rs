@@ -13,7 +13,7 @@ use crate::runtime::memory::arena::ArenaAccess;
 use crate::runtime::memory::descriptors::purpose::Purpose;
 use crate::runtime::pipelines::kernels::Kernels;
 use crate::runtime::recording::job::{Job, Placing};
-use crate::runtime::recording::queries::QueryPool;
+use crate::runtime::recording::queries::{QueryKind, QueryPool};
 use vkxfb_rewriter::lower::kernel::Kernel;
 use vkxfb_rewriter::sysval::offset;
 use vkxfb_rewriter::sysval::results::{Query, RESULTS_WIDTH, Results, flags};
@@ -21,12 +21,11 @@ use vkxfb_rewriter::sysval::results::{Query, RESULTS_WIDTH, Results, flags};
 /// The result of a query that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryResult {
-    /// For `TransformFeedbackStream` the number of primitives written, for `PrimitivesGenerated` the number of
-    /// primitives generated.
-    pub first: u64,
-    /// For `TransformFeedbackStream` the number of primitives that would be written if all buffers were large enough,
-    /// for [`PrimitivesGenerated`](crate::runtime::QueryKind::PrimitivesGenerated) 0.
-    pub second: u64,
+    /// The number of primitives written; 0 for [`PrimitivesGenerated`](crate::runtime::QueryKind::PrimitivesGenerated).
+    pub primitives_written: u64,
+    /// The number of primitives that would be written if all buffers were large enough. For
+    /// [`PrimitivesGenerated`](crate::runtime::QueryKind::PrimitivesGenerated) the number of primitives generated.
+    pub primitives_needed: u64,
 }
 
 /// The destination of [`QueryPool::copy_results`].
@@ -131,7 +130,14 @@ impl QueryPool {
         self.check_range(query, 1)?;
         // SAFETY: the caller's contract; nothing else borrows the mapped memory.
         let dwords = unsafe { self.buffer.mapped_dwords() };
-        let result = |[first, second]: [u64; 2]| QueryResult { first, second };
+        let result = |[first, second]: [u64; 2]| match self.kind {
+            QueryKind::TransformFeedbackStream => {
+                QueryResult { primitives_written: first, primitives_needed: second }
+            }
+            QueryKind::PrimitivesGenerated => {
+                QueryResult { primitives_written: 0, primitives_needed: first }
+            }
+        };
         Ok(self.available(dwords, query).map(result))
     }
 
