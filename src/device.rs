@@ -18,8 +18,8 @@ type Allocator = Box<dyn MemoryAllocator + Send + Sync>;
 /// The number of draws in a frame for which new arenas are large enough. They grow where a frame has more.
 const DRAWS: u64 = 64;
 
-/// A device that captures by compute: its [`Context`], its [`Kernels`], an allocator, and an [arena](ArenaRing) for each
-/// frame in flight, which grows.
+/// A device that captures by compute: its [`Context`], its [`Kernels`], an allocator, and an [arena](ArenaRing) for
+/// each frame in flight, which grows.
 ///
 /// ```no_run
 /// # use vkxfb::ash::{self, vk};
@@ -32,9 +32,10 @@ const DRAWS: u64 = 64;
 /// let captured = xfb.buffer("captured", 3 * 3 * 16, MemoryLocation::Readback)?;
 /// let pipeline = xfb.pipeline(&Stages::new(spirv).varyings(&["@Position"]))?;
 ///
-/// // In each frame, once the device has finished the frame before the last.
+/// // In each frame, once the device has finished the frame before the last. The host reads one buffer for each frame
+/// // in flight; draws and other commands may read the same one in all frames.
 /// xfb.next_frame();
-/// let desc = CaptureDesc::new(&pipeline).buffer(&captured);
+/// let desc = CaptureDesc::new(&pipeline).buffers(captured.as_capture_buffers());
 /// xfb.capture(cmd, &desc, ConsumerScope::HOST, |recorder| {
 ///     recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(5))
 /// })?;
@@ -45,8 +46,10 @@ const DRAWS: u64 = 64;
 /// # } }
 /// ```
 ///
-/// An engine that allocates memory, schedules barriers or records in several threads by its own rules makes these objects
+/// An engine that allocates memory, places barriers or records in several threads by its own rules makes these objects
 /// itself, or takes them from here: every function of this type is made of a few calls that are public.
+///
+/// Dropping a device destroys nothing: [`destroy`](Self::destroy) does.
 pub struct Device {
     context: Context,
     kernels: Kernels,
@@ -62,7 +65,8 @@ impl Device {
     /// The number of frames in flight of a device for which no other number was [set](Self::set_frames_in_flight).
     pub const FRAMES_IN_FLIGHT: usize = 2;
 
-    /// Creates a Vulkan device with `info` and everything that captures require. [`destroy`](Self::destroy) destroys it.
+    /// Creates a Vulkan device with `info` and everything that captures require. [`destroy`](Self::destroy) destroys
+    /// it.
     ///
     /// `instance_api_version` is the `apiVersion` that the instance was created with.
     ///
@@ -80,18 +84,20 @@ impl Device {
         info: vk::DeviceCreateInfo<'_>,
     ) -> Result<Self, RuntimeError> {
         let (version, profile) = (instance_api_version, Profile::Full);
-        unsafe { Self::create_as(entry, instance, version, physical_device, info, profile) }
+        unsafe {
+            Self::create_with_profile(entry, instance, version, physical_device, info, profile)
+        }
     }
 
-    /// Like [`create`](Self::create), and uses no more of the device than a profile has: to try on this device what captures
-    /// do on a lesser one.
+    /// Like [`create`](Self::create), and uses no more of the device than a profile has: to try on this device what
+    /// captures do on a lesser one.
     ///
     /// # Errors
     /// The errors of [`create`](Self::create).
     ///
     /// # Safety
     /// The requirements of [`create`](Self::create) apply.
-    pub unsafe fn create_as(
+    pub unsafe fn create_with_profile(
         entry: &ash::Entry,
         instance: &ash::Instance,
         instance_api_version: u32,
@@ -111,11 +117,6 @@ impl Device {
                 .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
             let made =
                 Context::new(instance, &device, capabilities, required).and_then(|context| {
-                    let mut context = context;
-                    if profile == Profile::Bifrost {
-                        context.set_indirect_dispatch(false);
-                        context.set_indirect_draws(false);
-                    }
                     let allocator = SimpleAllocator::new(instance, physical_device, &context);
                     Self::new(context, allocator)
                 });
@@ -138,7 +139,7 @@ impl Device {
     ///
     /// # Safety
     /// The requirements of [`Capabilities::restrict`] and [`Context::new`] apply. The Vulkan device outlives this one.
-    pub unsafe fn of_application(
+    pub unsafe fn from_existing(
         entry: &ash::Entry,
         instance: &ash::Instance,
         instance_api_version: u32,
@@ -157,15 +158,15 @@ impl Device {
         }
     }
 
-    /// Captures with a context and an allocator of the application, for [`Self::FRAMES_IN_FLIGHT`] frames in flight. The
-    /// allocator is dropped by [`destroy`](Self::destroy).
+    /// Captures with a context and an allocator of the application, for [`Self::FRAMES_IN_FLIGHT`] frames in flight.
+    /// The allocator is dropped by [`destroy`](Self::destroy).
     ///
     /// # Errors
     /// A failed allocation or other command.
     ///
     /// # Safety
-    /// The context was created for [`Backend::Compute`]. Its device is live, and outlives this one. `allocator` belongs to
-    /// it, and was created as its implementation requires.
+    /// The context was created for [`Backend::Compute`]. Its device is live, and outlives this one. `allocator` belongs
+    /// to it, and was created as its implementation requires.
     pub unsafe fn new(
         context: Context,
         allocator: impl MemoryAllocator + Send + Sync + 'static,
@@ -215,9 +216,8 @@ impl Device {
         Ok(())
     }
 
-    /// Begins a frame: the memory of the frame that began [so many](Self::FRAMES_IN_FLIGHT) frames ago is used again. A
-    /// program that records once, or waits for the device after each submission, need not call this as long as the memory
-    /// suffices.
+    /// Begins a frame: the memory of the frame that began [so many](Self::FRAMES_IN_FLIGHT) frames ago is used again.
+    /// Without this call each recording takes more memory, so only a program that records a few times leaves it out.
     ///
     /// # Safety
     /// Every command buffer that was recorded in that frame has been reset or freed.
@@ -250,8 +250,8 @@ impl Device {
         unsafe { Buffer::new(&self.context, &mut *self.allocator, &desc) }
     }
 
-    /// Returns what captures and other commands wrote to a buffer of [`MemoryLocation::Readback`], or an empty slice for
-    /// another location.
+    /// Returns what captures and other commands wrote to a buffer of [`MemoryLocation::Readback`]. The slice is empty
+    /// if the memory is not mapped.
     ///
     /// # Errors
     /// A failed `vkInvalidateMappedMemoryRanges`.
@@ -299,18 +299,20 @@ impl Device {
     }
 
     /// Records a capture, in place of `vkCmdBeginTransformFeedbackEXT`, the draws that `draw` records, and
-    /// `vkCmdEndTransformFeedbackEXT`; and after it a barrier for `consumer`, and for captures that follow. So captures may
-    /// follow each other into the same buffers, and go on where another one ended.
+    /// `vkCmdEndTransformFeedbackEXT`. After it, a barrier makes it visible to `consumer` and to captures that follow;
+    /// before it, a barrier waits for commands in the stages of `consumer`. So captures may follow each other into the
+    /// same buffers, also in other frames, and go on where another one ended.
     ///
-    /// If `draw` returns an error or panics, or if there is another error, nothing is recorded. There is one exception: see
-    /// [`Capture::play`].
+    /// If `draw` returns an error or panics, or if there is another error, no draw is recorded. There is one exception:
+    /// if recording fails after a [part of the draws](Capture::play) was recorded, the command buffer must not be
+    /// submitted.
     ///
     /// # Errors
     /// The error of `draw`; the errors of [`Recorder::begin`] and [`Recorder::end`], except for those of full arenas.
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`] apply to the pipelines and handles of `desc` and of what `draw` binds. All
-    /// of them stay valid until `cmd` is reset.
+    /// The requirements of [`Recorder::begin`] and of [`Context::capture_barrier`] apply, but for earlier accesses to
+    /// the capture buffers by captures of this device and in the stages of `consumer`.
     pub unsafe fn capture<E: From<RuntimeError>>(
         &mut self,
         cmd: vk::CommandBuffer,
@@ -323,8 +325,8 @@ impl Device {
     }
 
     /// Like [`capture`](Self::capture), and writes `counters`, one for each capture buffer, as
-    /// `vkCmdEndTransformFeedbackEXT` does. A capture that [begins with](field@CaptureDesc::counters) these goes on where
-    /// this one has ended.
+    /// `vkCmdEndTransformFeedbackEXT` does. A capture that [begins with](field@CaptureDesc::counters) these goes on
+    /// where this one has ended.
     ///
     /// # Errors
     /// The errors of [`capture`](Self::capture).
@@ -339,8 +341,9 @@ impl Device {
         consumer: ConsumerScope,
         draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), E>,
     ) -> Result<Recorded, E> {
+        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         let Self { context, allocator, arenas, capture, .. } = self;
-        let recorded = unsafe {
+        unsafe {
             capture.begin(desc)?;
             draw(&mut capture.recorder())?;
             if capture.has_active_query() {
@@ -349,22 +352,28 @@ impl Device {
                 );
             }
             capture.end(counters)?;
-            capture.play(arenas.current().growing(&mut **allocator), cmd)?
-        };
-        let captures = ConsumerScope {
-            stages: vk::PipelineStageFlags::COMPUTE_SHADER,
-            access: vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE,
-        };
-        unsafe { context.capture_barrier(cmd, Backend::Compute, consumer | captures) };
-        Ok(recorded)
+            // The host reads after a fence, which orders its reads before what is submitted later.
+            let readers = consumer.stages & !Stage::HOST;
+            if !readers.is_empty() {
+                let captures = (Stage::COMPUTE_SHADER, Access::empty());
+                context.memory_barrier(cmd, (readers, Access::empty()), captures);
+            }
+            let recorded = capture.play(arenas.current().growing(&mut **allocator), cmd)?;
+            // The application's shaders may also read uniform buffers.
+            let access = Access::SHADER_READ | Access::SHADER_WRITE | Access::UNIFORM_READ;
+            let captures = ConsumerScope { stages: Stage::COMPUTE_SHADER, access };
+            context.capture_barrier(cmd, Backend::Compute, consumer | captures);
+            Ok(recorded)
+        }
     }
 
     /// Destroys the device, and `objects` that were made with it: buffers, pipelines and query pools, tuples, arrays,
     /// `Vec`s and `Option`s of them. The Vulkan device is destroyed too, if it was [created](Self::create) here.
     ///
     /// # Safety
-    /// The Vulkan device is idle, and what was recorded with this one is not submitted any more. Objects that are not
-    /// passed are not used any more.
+    /// The requirements of [`Context::destroy`] apply to `objects`, with the context and the
+    /// [allocator](Self::allocator) of this device. The Vulkan device is idle, and what was recorded with this one is
+    /// not submitted any more. Objects that are not passed are not used any more.
     pub unsafe fn destroy(self, objects: impl Destroy<dyn MemoryAllocator + Send + Sync>) {
         let Self { context, kernels, mut allocator, arenas, is_owned, .. } = self;
         unsafe {

@@ -32,8 +32,8 @@
 //! # } }
 //! ```
 //!
-//! The whole program is `examples/minimal.rs` in the repository, of 50 lines. The [`guide`] goes through it [step by
-//! step](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
+//! The whole program is `examples/minimal.rs` in the repository, of 50 lines. The [`guide`] shows [the parts that a device
+//! is made of](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
 //! do](guide::limits) and how to cure its [errors](guide::errors).
 //!
 //! # What is where
@@ -58,8 +58,7 @@
 //!
 //! * `gpu-allocator`: implements [`runtime::MemoryAllocator`] for
 //!   `gpu_allocator::vulkan::Allocator`.
-//! * `wgsl`: the module `frontend`, which compiles vertex shaders in WGSL, and modules of naga. A
-//!   [`capture::CaptureList`] says what to capture from them.
+//! * `wgsl`: the module `frontend`, which compiles vertex shaders in WGSL, and modules of naga.
 
 // docs.rs says of what needs a feature that it does.
 #![cfg_attr(docsrs, feature(doc_cfg))]

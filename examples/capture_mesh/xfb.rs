@@ -20,7 +20,7 @@ pub fn captures() -> CaptureList {
 pub unsafe fn device(gpu: &Gpu) -> Result<Device> {
     let Gpu { entry, instance, physical_device, device, .. } = gpu;
     let made = gpu.with_create_info(|info| unsafe {
-        Device::of_application(entry, instance, API_VERSION, *physical_device, device, info)
+        Device::from_existing(entry, instance, API_VERSION, *physical_device, device, info)
     });
     Ok(made?)
 }

@@ -204,13 +204,7 @@ impl Gpu {
             .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
         // SAFETY: the device was created with the extensions and features of `required`.
         let context = match unsafe { Context::new(&instance.raw, &device, caps, required) } {
-            Ok(mut context) => {
-                if options.profile == Profile::Bifrost {
-                    context.set_indirect_dispatch(false);
-                    context.set_indirect_draws(false);
-                }
-                context
-            }
+            Ok(context) => context,
             Err(error) => {
                 // SAFETY: no object of the device has been created.
                 unsafe { device.destroy_device(None) };

@@ -50,7 +50,8 @@ impl Whole {
             let mut xfb = {
                 let _alone = alone();
                 let (version, gpu) = (vk::API_VERSION_1_3, instance.physical_device());
-                Device::create_as(&entry, &instance.raw, version, gpu, info, profile).unwrap()
+                Device::create_with_profile(&entry, &instance.raw, version, gpu, info, profile)
+                    .unwrap()
             };
             let pipeline = xfb.pipeline(&Stages::new(&compile(CAPTURES, &[]))).unwrap();
             let size = u64::from(ROOM) * 4;
@@ -101,9 +102,9 @@ impl Whole {
         let desc = CaptureDesc::new(&self.pipeline)
             .buffers(self.captured.as_capture_buffers())
             .counters(if resumes { &counters } else { &[] });
-        let (cmd, host) = (self.cmd, ConsumerScope::HOST);
+        let (cmd, readers) = (self.cmd, ConsumerScope::HOST | ConsumerScope::TRANSFER);
         // SAFETY: the handles live until the command buffer is reset.
-        unsafe { self.xfb.capture_with_counters(cmd, &desc, &counters, host, draw) }.map(drop)
+        unsafe { self.xfb.capture_with_counters(cmd, &desc, &counters, readers, draw) }.map(drop)
     }
 }
 
@@ -134,6 +135,38 @@ fn captures_follow_each_other() {
             whole.capture(true, second).unwrap();
         });
         assert_eq!(captured, expected([3, 4, 7, 8, 9]));
+    });
+}
+
+/// What reads a capture in the stages of its consumer has read it before the next capture overwrites it.
+#[test]
+fn captures_wait_for_what_read_the_one_before() {
+    Whole::test(|whole| {
+        let size = whole.captured.size();
+        // SAFETY: the device is live.
+        let copy = unsafe { whole.xfb.buffer("copy", size, MemoryLocation::Readback) }.unwrap();
+        let captured = whole.run(|whole| {
+            for first in [3, 8] {
+                // SAFETY: the draws read no buffers.
+                let draw = |recorder: &mut Recorder<'_>| unsafe {
+                    recorder.draw(POINTS, &vertices(first, ROOM))
+                };
+                whole.capture(false, draw).unwrap();
+                if first == 3 {
+                    let regions = [vk::BufferCopy::default().size(size)];
+                    let (device, from) = (whole.xfb.raw(), whole.captured.raw());
+                    // SAFETY: both buffers have that size, and live until the submission is done.
+                    unsafe { device.cmd_copy_buffer(whole.cmd, from, copy.raw(), &regions) };
+                }
+            }
+        });
+        assert_eq!(captured, expected(8..));
+        // SAFETY: the submission was waited for; the copy is used no more.
+        unsafe {
+            let copied = bytemuck::cast_slice::<u8, u32>(whole.xfb.read(&copy).unwrap()).to_vec();
+            assert_eq!(copied, expected(3..));
+            whole.xfb.context().clone().destroy(copy, whole.xfb.allocator());
+        }
     });
 }
 
@@ -210,7 +243,7 @@ fn a_device_of_the_application_is_adopted() {
         let device = instance.create_device(&info);
         let adopted = |info: &vk::DeviceCreateInfo<'_>| {
             let (raw, version) = (&instance.raw, vk::API_VERSION_1_3);
-            Device::of_application(&entry, raw, version, physical_device, &device, info)
+            Device::from_existing(&entry, raw, version, physical_device, &device, info)
         };
         let mut xfb = adopted(&info).unwrap();
         assert_eq!(xfb.raw().handle(), device.handle());

@@ -11,7 +11,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 /// Tests that hand made-up arguments to functions of Vulkan, in a great number of blocks of one line.
 const EXEMPT: [&str; 3] = [
     "layer/src/hooks/dependencies/tests.rs",
-    "layer/src/hooks/unobserved/tests.rs",
+    "layer/src/hooks/commands/tests.rs",
     "layer/src/translate/tests/",
 ];
 

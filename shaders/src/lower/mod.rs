@@ -197,7 +197,9 @@ impl<'a> Shader<'a> {
         Ok(CaptureList::from_varyings(&declarations, &entry, names, mode)?)
     }
 
-    /// The list of the outputs to capture, if [`captures`](field@Self::captures) is a list or names of outputs.
+    /// The list of the outputs to capture, if [`captures`](field@Self::captures) is a list or names of outputs. Names are
+    /// looked up in the shader that [`find`](Self::find) finds, so of a module with several stages
+    /// [`stage`](field@Self::stage) must say which.
     ///
     /// # Errors
     /// The errors of [`varyings`](Self::varyings), for names.

@@ -135,6 +135,9 @@ pub struct Capabilities {
     pub tessellation_shader: bool,
     /// The feature `vertexPipelineStoresAndAtomics`.
     pub vertex_stores: bool,
+    /// Whether `vkCmdDispatchIndirect` and `vkCmdDrawIndirect` work, as far as nothing but a driver's fault says otherwise:
+    /// [`Context::set_indirect_dispatch`](crate::runtime::Context::set_indirect_dispatch).
+    pub indirect_commands: bool,
     /// The feature `shaderInt64`. No generated shader needs it, but captures are faster with it on some devices. An
     /// application's own shader may need it.
     pub shader_int64: bool,
@@ -291,7 +294,7 @@ impl Capabilities {
     ///
     /// The floor is the open driver of a Mali-G52: Vulkan 1.0 with `VK_KHR_buffer_device_address`, push descriptors,
     /// dynamic rendering and synchronization2 as extensions and `shaderInt64`; 65535 workgroups per axis, 256
-    /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no vertex stores, no geometry or
+    /// invocations per workgroup, 128 bytes of push constants, 4 descriptor sets; no indirect commands, no vertex stores, no geometry or
     /// tessellation shader, no transform feedback, no choice of provoking vertex, no instance divisors, no
     /// `multiDrawIndirect`, no `shaderDrawParameters`, no `shaderFloat64`, no `vulkanMemoryModelDeviceScope`, no loads
     /// of single bytes from buffers.
@@ -307,6 +310,7 @@ impl Capabilities {
         self.geometry_shader = false;
         self.tessellation_shader = false;
         self.vertex_stores = false;
+        self.indirect_commands = false;
         self.shader_float64 = false;
         self.byte_loads = false;
         self.memory_model_device_scope = false;
@@ -378,6 +382,7 @@ pub(crate) mod tests {
             geometry_shader: true,
             tessellation_shader: true,
             vertex_stores: true,
+            indirect_commands: true,
             shader_int64: true,
             byte_loads: true,
             memory_model_device_scope: true,

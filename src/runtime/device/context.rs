@@ -180,8 +180,10 @@ impl Context {
             max_entries: MAX_ENTRIES,
             serial_kernels: capabilities.serial_kernels(),
             optimizes_shaders: true,
-            indirect_dispatch: !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
-            indirect_draws: !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
+            indirect_dispatch: capabilities.indirect_commands
+                && !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
+            indirect_draws: capabilities.indirect_commands
+                && !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
             omitted: None,
             debug_utils: None,
             heap_commands: None,

@@ -2,16 +2,17 @@
 
 use crate::runtime::device::capabilities::Capabilities;
 
-/// What of a device's capabilities is used. With less than all of them a program can try on one device what its captures do
-/// on another.
+/// What of a device's capabilities is used. With less than all of them a program can try on one device what its
+/// captures do on another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Profile {
     /// All that captures can use.
     #[default]
     Full,
     /// No buffer device addresses: captures access memory [by descriptors](crate::guide::resource_plans).
     NoAddresses,
-    /// What the open driver of a Bifrost Mali has: [`Capabilities::restrict_to_floor`]. Indirect commands do not work there.
+    /// What the open driver of a Bifrost Mali has: [`Capabilities::restrict_to_floor`].
     Bifrost,
 }
 

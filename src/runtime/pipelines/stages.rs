@@ -13,8 +13,8 @@ use vkxfb_rewriter::setters;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_rewriter::vertex_input::VertexInput;
 
-/// The stages of a graphics pipeline up to the one that is captured, and the state of the pipeline that has an effect on
-/// captures. [`Pipeline::from_stages`] creates a pipeline of the compute backend from it.
+/// The stages of a graphics pipeline up to the one that is captured, and the state of the pipeline that has an effect
+/// on captures. [`Pipeline::from_stages`] creates a pipeline of the compute backend from it.
 ///
 /// The last stage is captured: the geometry shader, or without one the tessellation evaluation shader, or the vertex
 /// shader.
@@ -36,8 +36,7 @@ use vkxfb_rewriter::vertex_input::VertexInput;
 #[non_exhaustive]
 #[must_use]
 pub struct Stages<'a> {
-    /// The vertex shader. Of each shader only the words, the entry point, the stage and the values of specialisation
-    /// constants are used: what is captured is a member of its own.
+    /// The vertex shader.
     pub vertex: Shader<'a>,
     /// The tessellation control shader, or `None` without tessellation.
     pub control: Option<Shader<'a>>,
@@ -45,7 +44,8 @@ pub struct Stages<'a> {
     pub evaluation: Option<Shader<'a>>,
     /// The geometry shader, or `None`.
     pub geometry: Option<Shader<'a>>,
-    /// What is captured of the outputs of the last stage.
+    /// What is captured of the outputs of the last stage. [`Captures::Decorations`] stands for the
+    /// [`captures`](field@Shader::captures) of that stage's own [`Shader`], which are the decorations by default.
     pub captures: Captures<'a>,
     /// The vertex input state of the pipeline, or the dynamic vertex input state of a draw.
     pub vertex_input: &'a VertexInput,
@@ -150,9 +150,11 @@ impl<'a> Stages<'a> {
     }
 
     /// Returns the last stage, with what is captured of it.
-    fn captured(&self) -> Shader<'a> {
+    pub(super) fn captured(&self) -> Shader<'a> {
         let mut last = self.geometry.or(self.evaluation).unwrap_or(self.vertex);
-        last.captures = self.captures;
+        if !matches!(self.captures, Captures::Decorations) {
+            last.captures = self.captures;
+        }
         last
     }
 

@@ -158,7 +158,7 @@ impl VariantKey {
     fn of(stages: &Stages<'_>) -> Self {
         Self {
             stages: shaders(stages).map(|shader| shader.map(Stage::of)),
-            captures: OwnedCaptures::of(stages.captures),
+            captures: OwnedCaptures::of(stages.captured().captures),
             vertex_input: stages.vertex_input.clone(),
             set_layouts: stages.set_layouts.to_vec(),
             descriptors: stages.descriptors.clone(),
@@ -174,7 +174,7 @@ impl VariantKey {
             _ => false,
         };
         self.stages.iter().zip(shaders(stages)).all(is_same)
-            && self.captures.is_of(stages.captures)
+            && self.captures.is_of(stages.captured().captures)
             && self.vertex_input == *stages.vertex_input
             && self.set_layouts == stages.set_layouts
             && self.descriptors == *stages.descriptors

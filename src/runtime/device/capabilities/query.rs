@@ -246,6 +246,7 @@ pub(crate) unsafe fn query(
         multi_draw_indirect: features.multi_draw_indirect == vk::TRUE,
         geometry_shader: features.geometry_shader == vk::TRUE,
         tessellation_shader: features.tessellation_shader == vk::TRUE,
+        indirect_commands: true,
         vertex_stores: features.vertex_pipeline_stores_and_atomics == vk::TRUE,
         shader_int64: features.shader_int64 == vk::TRUE,
         shader_float64: features.shader_float64 == vk::TRUE,
