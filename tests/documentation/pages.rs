@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The pages, relative to the root of the repository.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     ".ci/README.md",
     "CONTRIBUTING.md",
     "README.md",
@@ -13,6 +13,7 @@ const PAGES: [&str; 11] = [
     "bench/README.md",
     "capi/INTERFACE.md",
     "capi/README.md",
+    "cli/JSON.md",
     "cli/README.md",
     "layer/README.md",
     "shaders/README.md",
