@@ -106,7 +106,7 @@ const EXAMPLES: &str = "Examples:
       a shader that makes its vertices of their numbers
   vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0=camera.bin \\
       --push model.bin -o out.ply
-      what its decorations capture, as a mesh
+      what its decorations capture, as a mesh (--format ply-text: not binary)
   vkxfb capture my.vert.spv --mesh bunny.obj --uniform 0.0.tint=1,0.5,0 \\
       --uniform 0.0.camera=identity --push model=identity --picture bunny.png
   vkxfb capture my.vert --mesh points.csv --topology line-strip \\
@@ -148,10 +148,11 @@ PLY and glTF have their vertices where an output that is named as a position
 has them (worldPos), otherwise where Position is: as it was captured where its
 w is 1, also after an orthographic projection; one with perspective as it is
 seen, at x/w, -y/w, -z/w with y upwards and z towards the viewer. Primitives
-that reach behind the viewer are left out, which is said. Normals, texture
-coordinates and colours by their names as well: vNormal, outUV, geomColour.
-The last word of a name says what it is. Where no position is captured, the
-first output of three or four floats is taken for one, which is said. In PLY a
+that reach behind the viewer are left out. All of this is said, in the file as
+well. Normals, texture coordinates and colours by their names, too: vNormal,
+outUV, geomColour. The last word of a name says what it is. PLY is binary;
+--format ply-text writes it as text. Where no position is captured, the first
+output of three or four floats is taken for one, which is said. In PLY a
 colour from 0 to 1 becomes bytes (red green blue alpha), as other programs
 read it. Normals also shade a PNG smoothly.
 
@@ -181,6 +182,14 @@ impl CaptureArguments {
     fn shown_as(&self) -> Result<Option<Format>> {
         if self.format == Some(Format::Glb) && self.output.is_none() {
             bail!("--format glb: --output says which file");
+        }
+        if self.format == Some(Format::Ply)
+            && self.output.is_none()
+            && std::io::stdout().is_terminal()
+        {
+            bail!(
+                "--format ply is binary: --output says which file; --format ply-text is for reading"
+            );
         }
         match (self.format, &self.output, &self.picture.picture) {
             (Some(format), ..) => Ok(Some(format)),
@@ -315,7 +324,8 @@ fn capture(
     };
     // All output is made before the first file is written, so that no file is left after an error.
     let mut files = Vec::new();
-    if let (Some(Format::Ply | Format::Glb), Some(place)) = (format, place(records.columns))
+    if let (Some(Format::Ply | Format::PlyText | Format::Glb), Some(place)) =
+        (format, place(records.columns))
         && let Some(remark) = place.guessed_position()
     {
         crate::print::remark(match &arguments.output {
@@ -336,7 +346,7 @@ fn capture(
     let is_seen = arguments.output.is_none() && std::io::stdout().is_terminal();
     let bytes = match format {
         Some(Format::Table) if is_seen => Some(shown.table_for_terminal().into_bytes()),
-        format => format.map(|format| shown.render(format)).transpose()?,
+        format => format.map(|format| shown.render(format, progress)).transpose()?,
     };
     // What is not written to a file is printed.
     let printed = match (&arguments.output, bytes) {
@@ -346,10 +356,10 @@ fn capture(
         }
         (_, bytes) => bytes,
     };
-    progress.end();
     for (file, bytes) in &files {
         crate::files::write(file, bytes)?;
     }
+    progress.end();
     match (printed, format) {
         (Some(json), Some(Format::Json)) => {
             crate::print::show_json_text(&String::from_utf8_lossy(&json))?

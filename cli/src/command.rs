@@ -16,6 +16,7 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb info                          which devices there are, and what each allows
   vkxfb probe                         capture all topologies on every device, by every backend
   vkxfb probe --quick --html out.html the same in short, with pictures
+  vkxfb probe --quick --junit out.xml the same for a CI system
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md         with a file for the driver's maintainer
   vkxfb probe compare old.md new.md   which cases another driver made right, and which wrong

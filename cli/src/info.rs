@@ -10,7 +10,7 @@ use serde::Serialize;
 use vkxfb::runtime::tunings::Tuning;
 use vkxfb::runtime::version_string;
 use vkxfb::runtime::workarounds::Workaround;
-use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices};
+use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices, layers};
 use vkxfb_probe::terminal::in_line;
 use vkxfb_rewriter::lower::Backend;
 
@@ -18,6 +18,7 @@ use crate::layer::{Installed, NAME, installed};
 
 /// The arguments of `vkxfb info`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct InfoArguments {
     /// Limit the features of the devices that are used
     #[arg(long, value_enum, default_value_t)]
@@ -25,10 +26,22 @@ pub(crate) struct InfoArguments {
     /// Load this driver's library directly, without the Vulkan loader
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
-    /// Print JSON
+    /// Also show what is done differently on a device: the workarounds for faults of its driver, and the tunings
+    #[arg(short, long)]
+    verbose: bool,
+    /// Print JSON, which has all of it
     #[arg(long)]
     json: bool,
 }
+
+const AFTER_HELP: &str = "\
+The first line of a device says whether captures work there, and by what:
+native is VK_EXT_transform_feedback, of the driver or of the Vulkan layer, the
+only one that programs see which were not written for vkxfb; vertex and
+compute are for programs that use vkxfb as a library.
+
+Exit status: 0, or 2 if there is no loader, driver or device. With --json
+the error is an object then, { \"error\": \"...\" }, in place of the list.";
 
 #[derive(Serialize)]
 struct Device<'a> {
@@ -54,6 +67,8 @@ struct LayerStatus<'a> {
     says: Option<&'a str>,
     /// The manifests of the layer that the loader finds.
     installed: &'a [Installed],
+    /// The layers that the variable [`ASKED`] names, of this project or another, and that the loader does not find.
+    not_found: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -96,23 +111,44 @@ impl From<&Tuning> for TuningStatus {
     }
 }
 
+/// The variable by which users ask the loader for layers. It says nothing of those that it does not find, unless
+/// VK_LOADER_DEBUG is set.
+const ASKED: &str = "VK_INSTANCE_LAYERS";
+
 /// Runs `vkxfb info`, and returns its exit status.
 pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
-    let devices = devices(&OpenOptions {
+    let options = OpenOptions {
         driver: arguments.driver.clone(),
         profile: arguments.profile.into(),
         ..OpenOptions::default()
-    })?;
+    };
+    let devices = match devices(&options) {
+        Ok(devices) => devices,
+        Err(error) => {
+            if arguments.json {
+                crate::print::show_json(&serde_json::json!({ "error": error.to_string() }))?;
+            }
+            return Err(error.into());
+        }
+    };
     let installed = installed();
-    let devices: Vec<Device<'_>> = devices.iter().map(|info| describe(info, &installed)).collect();
+    // Without the loader nothing reads the variable.
+    let not_found = match (&arguments.driver, std::env::var(ASKED)) {
+        (None, Ok(asked)) => not_found(&asked, &layers()?),
+        _ => Vec::new(),
+    };
+    let devices: Vec<Device<'_>> =
+        devices.iter().map(|info| describe(info, &installed, &not_found)).collect();
     if arguments.json {
         crate::print::show_json(&devices)?;
         return Ok(0);
     }
     let mut text = String::new();
     for device in devices {
+        let captures = device.captures();
         let Device { name, api_version, driver, device_type, .. } = device;
-        writeln!(text, "{} {}", format!("{}:", device.index).bold(), in_line(name).bold())?;
+        let index = format!("{}:", device.index);
+        writeln!(text, "{} {}: {captures}", index.bold(), in_line(name).bold())?;
         writeln!(text, "   Vulkan {api_version}, {}, {device_type}", in_line(&driver))?;
         for backend in device.backends {
             if backend.available {
@@ -124,6 +160,9 @@ pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
         }
         if let Some(says) = device.layer.says {
             writeln!(text, "   {:8} {}", "layer", in_line(says))?;
+        }
+        if !arguments.verbose {
+            continue;
         }
         for WorkaroundStatus { name, effect, devices, reason, link, removal } in device.workarounds
         {
@@ -137,8 +176,51 @@ pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
         }
     }
     describe_layer(&installed, &mut text)?;
+    for name in &not_found {
+        let name = in_line(name);
+        writeln!(text, "{} {ASKED} names {name}, which the loader does not find", "layer".red())?;
+        if name.to_ascii_lowercase().contains("vkxfb") && name != NAME {
+            writeln!(text, "   the layer of vkxfb is called {NAME}")?;
+        }
+    }
     crate::print::show_coloured(&text)?;
     Ok(0)
+}
+
+/// Returns the layers in the value of the variable [`ASKED`] that are not among `found`. The loader takes names apart
+/// as the system takes paths of `PATH` apart.
+fn not_found(asked: &str, found: &[String]) -> Vec<String> {
+    let names = std::env::split_paths(asked).map(|name| name.to_string_lossy().trim().to_owned());
+    names.filter(|name| !name.is_empty() && !found.contains(name)).collect()
+}
+
+impl Device<'_> {
+    /// Says whether captures work on the device, and by which backends.
+    fn captures(&self) -> String {
+        let is_available = |name: &str| self.backends.iter().any(|b| b.name == name && b.available);
+        // What the layer says begins so where it is active.
+        let is_of_layer = self.layer.says.is_some_and(|says| says.starts_with("active"));
+        let available = self.backends.iter().filter(|backend| backend.available);
+        let names: Vec<_> = available
+            .map(|backend| match backend.name {
+                "native" if is_of_layer => "native (of the layer)",
+                name => name,
+            })
+            .collect();
+        let Some((last, others)) = names.split_last() else {
+            return format!("{}", "captures do not work".red());
+        };
+        let list = match others {
+            [] => (*last).to_owned(),
+            others => format!("{} and {last}", others.join(", ")),
+        };
+        let programs = match (is_available(Backend::Native.name()), self.layer.loaded) {
+            (true, _) => "",
+            (false, true) => "; the layer gives programs no VK_EXT_transform_feedback",
+            (false, false) => "; programs see no VK_EXT_transform_feedback without the layer",
+        };
+        format!("{} by {list}{programs}", "captures work".green())
+    }
 }
 
 /// Adds the places where the layer is installed to `text`.
@@ -159,7 +241,11 @@ fn describe_layer(installed: &[Installed], text: &mut String) -> Result<()> {
     Ok(())
 }
 
-fn describe<'a>(info: &'a DeviceInfo, installed: &'a [Installed]) -> Device<'a> {
+fn describe<'a>(
+    info: &'a DeviceInfo,
+    installed: &'a [Installed],
+    not_found: &'a [String],
+) -> Device<'a> {
     let tool = info.tools.iter().find(|tool| tool.layer == NAME);
     let says = tool.map(|tool| tool.description.as_str());
     let capabilities = &info.capabilities;
@@ -186,6 +272,55 @@ fn describe<'a>(info: &'a DeviceInfo, installed: &'a [Installed]) -> Device<'a> 
         backends: backends.into(),
         workarounds: capabilities.identity().workarounds().map(Into::into).collect(),
         tunings: capabilities.identity().tunings().map(Into::into).collect(),
-        layer: LayerStatus { loaded: tool.is_some(), says, installed },
+        layer: LayerStatus { loaded: tool.is_some(), says, installed, not_found },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_that_the_loader_does_not_find_are_named() {
+        let found = ["VK_LAYER_a".to_owned(), "VK_LAYER_b".to_owned()];
+        let separator = if cfg!(windows) { ';' } else { ':' };
+        let asked = |names: &[&str]| not_found(&names.join(&separator.to_string()), &found);
+        assert_eq!(asked(&["VK_LAYER_a", "", "VK_LAYER_c", "VK_LAYER_b"]), ["VK_LAYER_c"]);
+        assert!(asked(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_first_line_says_by_what_captures_work() {
+        let line = |available: [bool; 3], says: Option<&str>| {
+            let backends = Backend::ALL.into_iter().zip(available).map(|(backend, available)| {
+                BackendStatus { name: backend.name(), available, reasons: Vec::new() }
+            });
+            let device = Device {
+                index: 0,
+                name: "",
+                driver: String::new(),
+                api_version: String::new(),
+                device_type: "",
+                backends: backends.collect(),
+                workarounds: Vec::new(),
+                tunings: Vec::new(),
+                layer: LayerStatus { loaded: says.is_some(), says, installed: &[], not_found: &[] },
+            };
+            anstream::adapter::strip_str(&device.captures()).to_string()
+        };
+        assert_eq!(line([true; 3], None), "captures work by native, vertex and compute");
+        assert_eq!(
+            line([true; 3], Some("active: the driver has no VK_EXT_transform_feedback")),
+            "captures work by native (of the layer), vertex and compute"
+        );
+        assert_eq!(
+            line([false, false, true], None),
+            "captures work by compute; programs see no VK_EXT_transform_feedback without the layer"
+        );
+        assert_eq!(
+            line([false, false, true], Some("dormant: maxBoundDescriptorSets is 4")),
+            "captures work by compute; the layer gives programs no VK_EXT_transform_feedback"
+        );
+        assert_eq!(line([false; 3], None), "captures do not work");
     }
 }

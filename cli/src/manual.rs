@@ -29,11 +29,19 @@ pub fn completions(arguments: &CompletionArguments, mut command: Command) -> Res
     Ok(0)
 }
 
-/// Prints a manual page with all commands and their options: `vkxfb man`.
+/// Prints a manual page with all commands, their options, examples and exit statuses: `vkxfb man`.
 pub fn page(mut command: Command) -> Result<u8> {
     command.build();
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    let man = clap_mangen::Man::new(command.clone());
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    man.render_subcommands_section(&mut page)?;
+    add_notes(&command, &mut page)?;
+    man.render_version_section(&mut page)?;
     command.get_subcommands().try_for_each(|subcommand| add(subcommand, &mut page))?;
     show(&String::from_utf8(page)?)?;
     Ok(0)
@@ -49,5 +57,21 @@ fn add(command: &Command, page: &mut Vec<u8>) -> Result<()> {
     man.render_synopsis_section(page)?;
     man.render_description_section(page)?;
     man.render_options_section(page)?;
+    add_notes(command, page)?;
     command.get_subcommands().try_for_each(|subcommand| add(subcommand, page))
+}
+
+/// Adds what the help has behind the options: examples, explanations and exit statuses. Its lines stay as they are, which
+/// `clap_mangen` would join.
+fn add_notes(command: &Command, page: &mut Vec<u8>) -> Result<()> {
+    let Some(notes) = command.get_after_help() else { return Ok(()) };
+    writeln!(page, ".SH NOTES\n.nf")?;
+    for line in notes.to_string().lines() {
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        // A line that begins so would be a request to roff.
+        let guard = if line.starts_with(['.', '\'']) { "\\&" } else { "" };
+        writeln!(page, "{guard}{line}")?;
+    }
+    writeln!(page, ".fi")?;
+    Ok(())
 }

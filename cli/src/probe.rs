@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use vkxfb_probe::bug::{BugReport, Failing, FailingShader, bug_report};
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
 use vkxfb_probe::html;
+use vkxfb_probe::junit;
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
 use vkxfb_probe::report::{self, Failure, Outcome, ProbeReport};
 use vkxfb_probe::run::{self, Position, Progress};
@@ -37,7 +38,7 @@ pub(crate) struct ProbeArguments {
     #[command(flatten)]
     run: RunArguments,
     /// Check that every kind of fault is recognized, without a device
-    #[arg(long, conflicts_with_all = ["html", "report", "device", "shader", "backend", "topology"])]
+    #[arg(long, conflicts_with_all = ["html", "junit", "report", "device", "shader", "backend", "topology"])]
     self_test: bool,
 }
 
@@ -126,6 +127,10 @@ struct RunArguments {
     /// Write a page with the results and a picture of each topology
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Write the results as JUnit XML, which CI systems show: a suite for each device and backend, with a test for each
+    /// topology
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// Write what a driver's maintainer needs: the first mismatch, if there is one, with its
     /// shader; device, driver, machine and limits; the result of every case, for `probe compare`
     #[arg(long, value_name = "FILE")]
@@ -165,6 +170,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md                    with a file for the driver's maintainer
   vkxfb probe compare old.md new.md              which cases another driver made right, and which wrong
+  vkxfb probe --quick --junit probe.xml          for a CI system, which shows each topology as a test
   vkxfb probe --driver libvulkan_panfrost.so     on a board that has no Vulkan loader
   vkxfb probe --isolate --timeout 20             with a driver whose calls never return
   vkxfb probe --backend compute --topology triangle-strip --vertices 7 --json
@@ -194,10 +200,10 @@ none that no primitive uses; a device may store one again), and whether
 captures go on where their counters say, with counters for all, some or none
 of the buffers.
 
-While a probe runs, FILE.running, beside the FILE of --report or --html, has a
-line that names what runs. It is on the disk before the device gets the work,
-so it is there after a freeze of the whole machine. The probe removes it at
-its end.
+While a probe runs, FILE.running, beside the FILE of --report, --html or
+--junit, has a line that names what runs. It is on the disk before the device
+gets the work, so it is there after a freeze of the whole machine. The probe
+removes it at its end.
 
 Exit status: 0 all right; 1 a capture came out wrong, or a trial of what vkxfb
 relies on; 2 something kept the probe from running, a case or a trial was
@@ -294,7 +300,8 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<u8> {
 fn probe(job: &Job<'_>) -> Result<u8> {
     let arguments = job.arguments;
     let running = |is_own| {
-        let file = arguments.report.as_deref().or(arguments.html.as_deref());
+        let files = [&arguments.report, &arguments.html, &arguments.junit];
+        let file = files.into_iter().find_map(|file| file.as_deref());
         Running::beside(file, is_own).context("cannot write what runs beside the report")
     };
     if let Some(task) = &arguments.worker {
@@ -307,43 +314,36 @@ fn probe(job: &Job<'_>) -> Result<u8> {
     }
     #[cfg(windows)]
     isolate::show_no_dialogs();
-    for (option, file) in [("--html", &arguments.html), ("--report", &arguments.report)] {
+    let outputs = [
+        ("--html", &arguments.html),
+        ("--junit", &arguments.junit),
+        ("--report", &arguments.report),
+    ];
+    for (option, file) in outputs {
         if file.as_deref() == Some(Path::new("-")) {
             bail!("{option} takes a file; {option} /dev/stdout writes to standard output");
         }
     }
-    crate::files::check_outputs([&arguments.html, &arguments.report])?;
+    crate::files::check_outputs(outputs.map(|(_, file)| file))?;
     let mut running = running(true)?;
-    let selectors = match &arguments.device {
-        Some(selector) => vec![selector.clone()],
-        None => devices(&arguments.open_options())?
-            .into_iter()
-            .map(|device| DeviceSelector::Index(device.index))
-            .collect(),
-    };
-    let (mut reports, mut failing) = (Vec::new(), None);
-    let mut failed = false;
-    let several = selectors.len() > 1;
-    for selector in selectors {
-        match probe_device(job, selector, &mut running) {
-            Ok((report, failed)) => {
-                let is_enough = arguments.fail_fast && report.has_failures();
-                reports.push(report);
-                failing = failing.or(failed);
-                if is_enough {
-                    break;
-                }
-            }
-            // If one of several devices fails, the remaining ones are probed all the same.
-            Err(error) if several => {
-                crate::print::complain("error:", format_args!("{error:#}"));
-                failed = true;
-            }
-            Err(error) => return Err(error),
-        }
+    let mut probed = Probed::default();
+    match job.selectors() {
+        Ok(selectors) => probed.probe_all(job, selectors, &mut running),
+        Err(error) => probed.errors.push(error),
     }
+    let Probed { reports, failing, mut errors } = probed;
+    // Programs read what could not run where they read results.
+    let error = errors.iter().map(|error| format!("{error:#}")).collect::<Vec<_>>().join("; ");
+    let error = Some(error.as_str()).filter(|_| !errors.is_empty());
     if arguments.json {
-        crate::print::show_json_text(&report::to_json(&reports)?)?;
+        crate::print::show_json_text(&report::to_json(&reports, error)?)?;
+    }
+    if let Some(file) = &arguments.junit {
+        crate::files::write(file, &junit::render(&reports, error)?)?;
+    }
+    // The only error is told at the end, and several were told when they came.
+    if reports.is_empty() && errors.len() == 1 {
+        return Err(errors.remove(0));
     }
     if let Some(file) = &arguments.html {
         crate::files::write(file, &html::render(&reports))?;
@@ -354,8 +354,59 @@ fn probe(job: &Job<'_>) -> Result<u8> {
         crate::files::write(file, &bug_report(&bug)?)?;
     }
     let outcome = report::outcome(&reports);
-    let outcome = if failed { outcome.worse(Outcome::CouldNotRun) } else { outcome };
+    let outcome = if errors.is_empty() { outcome } else { outcome.worse(Outcome::CouldNotRun) };
     Ok(outcome.exit_code())
+}
+
+/// The results of a run.
+#[derive(Default)]
+struct Probed {
+    reports: Vec<ProbeReport>,
+    /// The case that the report for a driver's maintainer is about.
+    failing: Option<Failing>,
+    /// The reasons why devices could not be probed.
+    errors: Vec<anyhow::Error>,
+}
+
+impl Probed {
+    /// Probes devices, one after the other. If one of several devices fails, the remaining ones are probed all the same.
+    fn probe_all(
+        &mut self,
+        job: &Job<'_>,
+        selectors: Vec<DeviceSelector>,
+        running: &mut Option<Running>,
+    ) {
+        let several = selectors.len() > 1;
+        for selector in selectors {
+            match probe_device(job, selector, running) {
+                Ok((report, failed)) => {
+                    let is_enough = job.arguments.fail_fast && report.has_failures();
+                    self.reports.push(report);
+                    self.failing = self.failing.take().or(failed);
+                    if is_enough {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    if several {
+                        crate::print::complain("error:", format_args!("{error:#}"));
+                    }
+                    self.errors.push(error);
+                }
+            }
+        }
+    }
+}
+
+impl Job<'_> {
+    /// The devices to probe: the one that the user selects, or all.
+    fn selectors(&self) -> Result<Vec<DeviceSelector>> {
+        if let Some(selector) = &self.arguments.device {
+            return Ok(vec![selector.clone()]);
+        }
+        let devices = devices(&self.arguments.open_options())?.into_iter();
+        Ok(devices.map(|device| DeviceSelector::Index(device.index)).collect())
+    }
 }
 
 impl ProbeArguments {

@@ -39,6 +39,7 @@ pub use self::draw_features::DrawFeatures;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::inject::InjectedFault;
+pub use self::instance::layers;
 pub use self::messages::Message;
 pub use self::options::{
     DeviceInfo, DeviceSelector, HostMemory, OpenOptions, Profile, Resources, Tool,

@@ -8,7 +8,7 @@
 //! before the captures. [`diagnose`] turns captured bytes into a verdict, and [`self_test`] shows
 //! that [`diagnose`] finds every fault. [`report`] collects the verdicts of a run, [`compare`]
 //! compares the reports of two runs, and [`picture`], [`html`] and `table` show reports, `table` by
-//! `terminal`, which escapes. [`bug`] writes them in one file for a driver's maintainers.
+//! `terminal`, which escapes. [`bug`] writes them in one file for a driver's maintainers, and [`junit`] for CI systems.
 //!
 //! Two modules use a device: [`gpu`] opens a headless device, which tests and examples use too, and [`run`] runs a plan
 //! on it.
@@ -49,6 +49,7 @@ pub mod diagnose;
 pub mod emission;
 pub mod gpu;
 pub mod html;
+pub mod junit;
 mod names;
 pub mod picture;
 pub mod plan;

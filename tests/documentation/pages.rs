@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The pages, relative to the root of the repository.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     ".ci/README.md",
     "CONTRIBUTING.md",
     "README.md",
@@ -13,6 +13,7 @@ const PAGES: [&str; 11] = [
     "bench/README.md",
     "capi/INTERFACE.md",
     "capi/README.md",
+    "cli/JSON.md",
     "cli/README.md",
     "layer/README.md",
     "shaders/README.md",
@@ -107,4 +108,25 @@ fn what_is_named_is_there() {
         }
         assert!(missing.is_empty(), "{page} names what is not there: {missing:?}");
     }
+}
+
+/// Hosted runners run scripts that are there, and make a release by the commands of the list in .ci/README.md, in its
+/// order.
+#[test]
+fn workflows_run_what_is_there() {
+    let commands = |name: &str| -> Vec<String> {
+        let workflow = read(Path::new(".github/workflows").join(name));
+        let lines = workflow.lines().filter_map(|line| line.trim().strip_prefix("- run: "));
+        lines.filter(|command| command.starts_with(".ci/")).map(str::to_owned).collect()
+    };
+    let [ci, release] = ["ci.yml", "release.yml"].map(commands);
+    for command in ci.iter().chain(&release) {
+        let script = command.split(' ').next().unwrap();
+        assert!(root().join(script).is_file(), "{command}");
+    }
+    assert!(ci.iter().any(|command| command.starts_with(".ci/run ")), "{ci:?}");
+    let page = read(".ci/README.md");
+    let listed = page.lines().find(|line| line.starts_with("2. `.ci/run")).unwrap();
+    let listed: Vec<&str> = listed.split('`').skip(1).step_by(2).collect();
+    assert_eq!(release, listed);
 }

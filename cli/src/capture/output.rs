@@ -9,11 +9,13 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use ply_rs_bw::ply::Encoding;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use vkxfb_probe::terminal::in_line;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
+use super::progress::Steps;
 use super::records::{Column, Number, Records, place};
 
 /// How captured vertices are shown.
@@ -25,8 +27,10 @@ pub(super) enum Format {
     Csv,
     /// Also contains the device, the types and the counts
     Json,
-    /// A mesh, as text
+    /// A mesh, in binary
     Ply,
+    /// A mesh, as PLY in text
+    PlyText,
     /// A mesh, as binary glTF, which has to be written to a file
     Glb,
 }
@@ -42,7 +46,9 @@ impl Format {
             }
             Some("gltf") => bail!("{}: glTF is written as .glb, its binary form", file.display()),
             Some(other) => Self::from_str(other, true).map_err(|_| {
-                let all = Self::value_variants().iter().filter_map(Self::to_possible_value);
+                // The text has the same extension.
+                let all = Self::value_variants().iter().filter(|format| **format != Self::PlyText);
+                let all = all.filter_map(Self::to_possible_value);
                 let all: Vec<_> = all.map(|format| format!(".{}", format.get_name())).collect();
                 let all = all.join(", ").replace(".table", ".txt");
                 anyhow!("{}: cannot write .{other}; use {all}, or --format", file.display())
@@ -58,7 +64,7 @@ impl Format {
                 bail!("nothing that is captured is a position, which a mesh of glTF has")
             }
             Self::Glb => Ok(()),
-            Self::Ply => ply::check(columns),
+            Self::Ply | Self::PlyText => ply::check(columns),
         }
     }
 }
@@ -84,7 +90,7 @@ const RULE: LineStyle = LineStyle::none().fill('─').junction('─');
 
 impl Shown<'_> {
     /// Returns the capture in a format. Text ends with a line break.
-    pub(super) fn render(&self, format: Format) -> Result<Vec<u8>> {
+    pub(super) fn render(&self, format: Format, progress: &Steps) -> Result<Vec<u8>> {
         Ok(match format {
             Format::Table => self.table(self.records.vertices).into_bytes(),
             Format::Csv => self.csv()?,
@@ -93,7 +99,8 @@ impl Shown<'_> {
                 json.push(b'\n');
                 json
             }
-            Format::Ply => ply::render(self)?,
+            Format::Ply => ply::render(self, Encoding::BinaryLittleEndian, progress)?,
+            Format::PlyText => ply::render(self, Encoding::Ascii, progress)?,
             Format::Glb => gltf::render(self)?,
         })
     }

@@ -21,6 +21,13 @@ impl Steps {
         self.0.set_message(step);
     }
 
+    /// Says how much of the current step is done, of a step that takes long.
+    pub(super) fn within(&self, done: usize, all: usize) {
+        let message = self.0.message();
+        let step = message.split(',').next().unwrap_or_default();
+        self.0.set_message(format!("{step}, {} %", done * 100 / all.max(1)));
+    }
+
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }

@@ -181,6 +181,48 @@ mod tests {
         assert_eq!(all, ["LINUX", "LINUX", "WINDOWS", "MACOS", "ANDROID"]);
     }
 
+    /// What the Vulkan Configurator shows is complete: it leaves out what it does not understand. That the settings are
+    /// those of the layer, a test of the layer holds.
+    #[test]
+    fn the_configurator_understands_it() {
+        let layer = layer(Kind::Explicit);
+        let one_of = |value: &Value, names: &[&str]| {
+            let name = value.as_str().unwrap_or_default();
+            assert!(names.contains(&name), "{value} is none of {names:?}");
+        };
+        let is_said = |value: &Value| assert!(value.as_str().is_some_and(|text| !text.is_empty()));
+        let status = ["ALPHA", "BETA", "STABLE", "DEPRECATED"];
+        one_of(&layer["status"], &status);
+        // The address of a page that does not exist would be worse than none.
+        assert!(
+            layer["url"].is_null(),
+            "there is a public repository now: README.md should link to it, too"
+        );
+        let settings = layer["features"]["settings"].as_array().unwrap();
+        for setting in settings {
+            for field in ["key", "env", "label", "description"] {
+                is_said(&setting[field]);
+            }
+            one_of(&setting["view"], &["STANDARD", "ADVANCED", "HIDDEN"]);
+            one_of(&setting["type"], &["BOOL", "STRING"]);
+            assert_eq!(setting["default"].is_boolean(), setting["type"] == "BOOL", "{setting}");
+        }
+        let presets = layer["features"]["presets"].as_array().unwrap();
+        assert!(!presets.is_empty());
+        for preset in presets {
+            is_said(&preset["label"]);
+            is_said(&preset["description"]);
+            one_of(&preset["status"], &status);
+            for value in preset["settings"].as_array().unwrap() {
+                let of_key = settings.iter().find(|setting| setting["key"] == value["key"]);
+                let default = &of_key.unwrap_or_else(|| panic!("no setting {value}"))["default"];
+                let is_alike = (value["value"].is_boolean(), value["value"].is_string())
+                    == (default.is_boolean(), default.is_string());
+                assert!(is_alike, "{value}");
+            }
+        }
+    }
+
     #[test]
     fn a_library_is_relative_to_its_manifest() {
         let library = |path: &str| {

@@ -847,7 +847,16 @@ fn what_was_captured_is_a_mesh_again() {
     let out = files.shaders.path("out.ply");
     let out = out.to_str().unwrap();
     files.run(&["--mesh", &mesh, "-o", out]).exits(0);
-    let ply = std::fs::read_to_string(out).unwrap();
+    let binary = std::fs::read(out).unwrap();
+    let head = String::from_utf8_lossy(&binary);
+    assert!(head.starts_with("ply\nformat binary_little_endian 1.0\n"), "{head}");
+    // In its header all is alike but the format, and both have the same vertices.
+    let text = files.shaders.path("text.ply");
+    let text = text.to_str().unwrap();
+    files.run(&["--mesh", &mesh, "-o", text, "--format", "ply-text"]).exits(0);
+    let ply = std::fs::read_to_string(text).unwrap();
+    let header = |text: &str| text.split("end_header\n").next().unwrap().to_owned();
+    assert_eq!(header(&head).replace("binary_little_endian", "ascii"), header(&ply));
     assert_contains(
         &ply,
         &[
@@ -877,13 +886,19 @@ fn what_was_captured_is_a_mesh_again() {
             .collect()
     };
     let first = positions(files.run(&["--mesh", &mesh, "--format", "json"]));
-    assert_eq!(positions(vkxfb(&["capture", &again, "--mesh", out, "--format", "json"])), first);
+    for file in [out, text] {
+        assert_eq!(
+            positions(vkxfb(&["capture", &again, "--mesh", file, "--format", "json"])),
+            first
+        );
+    }
     // Captured vertices in CSV can be read as a mesh, too.
     let csv = files.shaders.path("out.csv");
     let csv = csv.to_str().unwrap();
     files.run(&["--mesh", &mesh, "-o", csv]).exits(0);
     assert_eq!(positions(vkxfb(&["capture", &again, "--mesh", csv, "--format", "json"])), first);
-    let lines = ["capture", &again, "--mesh", out, "--topology", "line-strip", "--format", "ply"];
+    let lines =
+        ["capture", &again, "--mesh", out, "--topology", "line-strip", "--format", "ply-text"];
     assert_contains(&vkxfb(&lines).exits(0).stdout, &["element edge 5", "property int vertex1"]);
 
     let wide = files.shaders.glsl(
@@ -936,7 +951,7 @@ fn names_of_outputs_say_what_a_mesh_has_of_them() {
         let names = properties.filter_map(|line| line.strip_prefix(ty)).map(str::trim);
         names.collect::<Vec<_>>().join(" ")
     };
-    let points = ["--topology", "point-list", "--format", "ply"];
+    let points = ["--topology", "point-list", "--format", "ply-text"];
     let ply = capture("2", &points);
     let screen = "gl_Position_x gl_Position_y gl_Position_z gl_Position_w";
     let tint = "worldTint_x worldTint_y worldTint_z";

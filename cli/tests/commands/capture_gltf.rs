@@ -303,7 +303,8 @@ fn ply_and_gltf_have_the_same_vertices() {
         let shader = shaders.glsl("shader.spv", &source);
         for (file, read) in [(&ply, &in_ply as &dyn Fn() -> Vec<[f32; 3]>), (&glb, &in_glb)] {
             let draw = ["capture", &shader, "--vertices", "6", "-o", file.to_str().unwrap()];
-            let ran = vkxfb(&draw);
+            let format = if file == &ply { "ply-text" } else { "glb" };
+            let ran = vkxfb(&[&draw[..], &["--format", format]].concat());
             assert!(ran.stderr.contains(said), "{w}: {}", ran.stderr);
             if w == "0" {
                 ran.exits(2);
@@ -312,6 +313,9 @@ fn ply_and_gltf_have_the_same_vertices() {
             let ran = ran.exits(0);
             let is_projected = expected != unprojected;
             assert_eq!(ran.stderr.contains("is projected"), is_projected, "{w}: {}", ran.stderr);
+            // The file says so, too, for who gets nothing else.
+            let bytes = std::fs::read(file).unwrap();
+            assert!(String::from_utf8_lossy(&bytes).contains(said), "{w}, {}", file.display());
             let found = read();
             assert_eq!(found[..3], expected, "{w}, {}", file.display());
             assert_eq!(found.len(), if said.starts_with('1') { 3 } else { 6 }, "{w}");

@@ -114,8 +114,8 @@ fn shells_and_man_are_told_of_every_command() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = vkxfb(&["completions", shell]);
         assert_eq!(script.status, 0, "{}", script.stderr);
-        for command in commands {
-            assert!(script.stdout.contains(command), "{shell}: {command}");
+        for what in commands.into_iter().chain(["junit", "verbose"]) {
+            assert!(script.stdout.contains(what), "{shell}: {what}");
         }
     }
     let page = vkxfb(&["man"]);
@@ -125,6 +125,15 @@ fn shells_and_man_are_told_of_every_command() {
         assert!(page.stdout.contains(&format!(".SH \"vkxfb {command}\"")), "{command}");
     }
     assert!(page.stdout.contains("\\-\\-quick"), "{}", page.stdout);
+    // Examples stay lines, and each command says what its exit status means.
+    let example = "\n  vkxfb probe \\-\\-quick \\-\\-junit probe.xml";
+    assert!(page.stdout.contains(example), "{}", page.stdout);
+    for section in page.stdout.split(".SH \"vkxfb ").skip(1) {
+        let name = section.split('"').next().unwrap();
+        let has_none = ["completions", "layer ", "man", "probe shader"];
+        let says = section.contains("Exit status");
+        assert!(says || has_none.iter().any(|none| name.starts_with(none)), "{name}");
+    }
 }
 
 #[test]

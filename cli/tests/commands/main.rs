@@ -20,6 +20,7 @@ mod probe_compare;
 mod probe_driver;
 mod probe_geometry;
 mod probe_isolate;
+mod probe_junit;
 mod probe_repeat;
 mod probe_running;
 mod probe_trials;

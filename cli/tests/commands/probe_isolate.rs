@@ -128,7 +128,9 @@ fn what_does_not_fit_the_memory_is_left_out_and_told() {
     assert_eq!(report["cells"][0]["passed"], 16 * 2 * 2 * 2, "{:#}", report["cells"][0]);
     let note = report["notes"][0].as_str().unwrap();
     assert!(note.contains("more than 64 MiB (--memory)"), "{note}");
-    vkxfb(&[&all[..], &["--memory", "64K"]].concat()).refuses(&["the limit is"]);
+    let none = vkxfb(&[&all[..], &["--memory", "64K"]].concat()).exits(2);
+    assert!(none.stderr.contains("the limit is"), "{}", none.stderr);
+    assert!(none.json()["error"].as_str().unwrap().contains("the limit is"), "{}", none.stdout);
     vkxfb(&[&all[..], &["--memory", "64X"]].concat()).refuses(&["such as 256M"]);
 }
 

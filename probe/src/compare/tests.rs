@@ -6,7 +6,7 @@ use crate::report::{ProbeReport, samples::sample_report, to_json};
 
 /// Converts a report to JSON, in which fields can easily be changed.
 fn json(report: &ProbeReport) -> serde_json::Value {
-    serde_json::from_str(&to_json(std::slice::from_ref(report)).unwrap()).unwrap()
+    serde_json::from_str(&to_json(std::slice::from_ref(report), None).unwrap()).unwrap()
 }
 
 fn parse(value: &serde_json::Value) -> Recorded {

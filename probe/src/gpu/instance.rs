@@ -56,11 +56,31 @@ fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>, 
     Ok(names.map(CStr::to_owned).collect())
 }
 
-fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
+/// Loads the Vulkan loader.
+fn load() -> Result<ash::Entry, GpuError> {
+    // SAFETY: loading the Vulkan loader runs its initializers, which happens in every Vulkan program.
+    unsafe { ash::Entry::load() }.map_err(|e| GpuError::NoLoader { reason: e.to_string() })
+}
+
+/// Returns the names of the layers that the loader finds, in the order in which it lists them.
+///
+/// # Errors
+/// [`GpuError::NoLoader`], or a failed query.
+pub fn layers() -> Result<Vec<String>, GpuError> {
+    let text = |name: CString| name.to_string_lossy().into_owned();
+    Ok(layer_names(&load()?)?.into_iter().map(text).collect())
+}
+
+fn layer_names(entry: &ash::Entry) -> Result<Vec<CString>, GpuError> {
     // SAFETY: the function has no precondition.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
         .map_err(RuntimeError::vulkan("vkEnumerateInstanceLayerProperties"))?;
-    Ok(layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name)))
+    let names = layers.iter().filter_map(|layer| layer.layer_name_as_c_str().ok());
+    Ok(names.map(CStr::to_owned).collect())
+}
+
+fn has_layer(entry: &ash::Entry, name: &CStr) -> Result<bool, GpuError> {
+    Ok(layer_names(entry)?.iter().any(|layer| layer.as_c_str() == name))
 }
 
 /// Whether the loader found a driver. A loader without a driver reports hardly any extensions, so that without this
@@ -87,10 +107,7 @@ impl Instance {
             // Without the loader there are no layers.
             Some(_) if validation => return Err(GpuError::NoValidationLayer),
             Some(file) => driver::load(file)?,
-            // SAFETY: loading the Vulkan loader runs its initializers, which happens in every
-            // Vulkan program.
-            None => unsafe { ash::Entry::load() }
-                .map_err(|e| GpuError::NoLoader { reason: e.to_string() })?,
+            None => load()?,
         };
         // SAFETY: the function has no precondition.
         let loader = unsafe { entry.try_enumerate_instance_version() }

@@ -15,6 +15,9 @@ pub(crate) struct Root<R> {
     pub(crate) schema: u32,
     pub(crate) tool_version: Cow<'static, str>,
     outcome: Outcome,
+    /// The reason why devices could not be probed, so that they have no report. `None` if all were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     pub(crate) reports: Vec<R>,
 }
 
@@ -36,34 +39,41 @@ pub(crate) struct Comparable<'a> {
 }
 
 impl<'a, R> Root<R> {
-    fn new(reports: &'a [ProbeReport], of: impl Fn(&'a ProbeReport) -> R) -> Self {
+    fn new(
+        reports: &'a [ProbeReport],
+        error: Option<&str>,
+        of: impl Fn(&'a ProbeReport) -> R,
+    ) -> Self {
+        let outcome = outcome(reports);
         Self {
             schema: SCHEMA,
             tool_version: TOOL_VERSION.into(),
-            outcome: outcome(reports),
+            outcome: error.map_or(outcome, |_| outcome.worse(Outcome::CouldNotRun)),
+            error: error.map(str::to_owned),
             reports: reports.iter().map(of).collect(),
         }
     }
 }
 
-/// Writes reports, one for each device, as indented JSON that ends with a line break.
+/// Writes reports, one for each device, as indented JSON that ends with a line break. `error` says why devices, or all
+/// of them, could not be probed. `cli/JSON.md` describes each field.
 ///
 /// # Errors
 /// Errors of `serde_json`, which no report should cause.
-pub fn to_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
+pub fn to_json(reports: &[ProbeReport], error: Option<&str>) -> Result<String, serde_json::Error> {
     #[derive(Serialize)]
     struct Device<'a> {
         outcome: Outcome,
         #[serde(flatten)]
         report: &'a ProbeReport,
     }
-    let root = Root::new(reports, |report| Device { outcome: report.outcome(), report });
+    let root = Root::new(reports, error, |report| Device { outcome: report.outcome(), report });
     Ok(serde_json::to_string_pretty(&root)? + "\n")
 }
 
 /// Writes the part of [`to_json`] that [comparisons](crate::compare) read, in one line.
 pub(crate) fn to_comparable_json(reports: &[ProbeReport]) -> Result<String, serde_json::Error> {
-    let root = Root::new(reports, |report| Comparable {
+    let root = Root::new(reports, None, |report| Comparable {
         device: Cow::Borrowed(&report.device),
         host: Cow::Borrowed(&report.host),
         command: (&report.command).into(),

@@ -72,7 +72,7 @@ fn what_the_validation_layer_says_is_no_success() {
 
 #[test]
 fn json_says_what_failed_where() {
-    let json = to_json(&[sample_report()]).unwrap();
+    let json = to_json(&[sample_report()], None).unwrap();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["schema"], SCHEMA);
     assert_eq!(value["outcome"], "mismatches");
@@ -166,4 +166,91 @@ fn links_and_devices_stay_what_they_are() {
     check_writable(&null).unwrap();
     write_atomically(&null, b"gone").unwrap();
     assert!(!null.metadata().unwrap().is_file());
+}
+
+/// A sample in whose JSON every field is.
+fn full_report() -> ProbeReport {
+    let mut report = sample_report();
+    report.options.push("--unoptimized".to_owned());
+    report.shader_options.push("--varyings".to_owned());
+    report.injected = Some("faults were injected".to_owned());
+    report.validation.push("error".to_owned());
+    let rate = crate::trial::Rate { backend: Backend::Compute, vertices_per_second: 1.0 };
+    report.trials[0].rates.push(rate);
+    let case = report.mismatches[0].case.clone();
+    report.record_error(Backend::Vertex, &case, "refused");
+    report.mismatches[0].mismatch.stream = Some(1);
+    report.traces[0].stream = Some(1);
+    let vertex = crate::diagnose::VertexRef { instance: 0, vertex: 0 };
+    report.traces[0].primitives[0].captured.extend([
+        crate::diagnose::Slot::Torn(vec![(0, Some(vertex)), (1, None)]),
+        crate::diagnose::Slot::Unknown { wrong_outputs: vec!["colour".to_owned()] },
+    ]);
+    report
+}
+
+/// The page of the JSON's fields has those that there are, and no other.
+#[test]
+fn every_field_is_documented() {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use serde_json::Value;
+
+    /// Adds the names of the fields of all objects in `value`, by the name of the field that the object is in.
+    fn collect(value: &Value, of: &str, found: &mut BTreeMap<String, BTreeSet<String>>) {
+        match value {
+            // Its fields are what the device has.
+            Value::Object(_) if of == "limits" => {}
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    found.entry(of.to_owned()).or_default().insert(name.clone());
+                    collect(value, name, found);
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| collect(value, of, found)),
+            _ => {}
+        }
+    }
+
+    fn quoted(text: &str) -> Vec<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    let json = to_json(&[full_report()], Some("a device is lost")).unwrap();
+    let mut found = BTreeMap::new();
+    collect(&serde_json::from_str(&json).unwrap(), ".", &mut found);
+
+    let page = include_str!("../../../cli/JSON.md");
+    let mut documented: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for section in page.split("\n## ").skip(1) {
+        let (heading, rest) = section.split_once('\n').unwrap();
+        let rows = rest.lines().filter(|line| line.starts_with("| `"));
+        let cells = rows.filter_map(|row| row.split(" | ").next());
+        let names: BTreeSet<String> = cells.flat_map(quoted).collect();
+        for object in quoted(heading) {
+            documented.insert(object, names.clone());
+        }
+    }
+    assert_eq!(documented, found);
+
+    assert!(page.contains(&format!("is the version of this format: {SCHEMA}.")));
+    let value_names = |values: Vec<Value>| {
+        for value in values {
+            let name = format!("`{}`", value.as_str().unwrap());
+            assert!(page.contains(&name), "no {name} on the page");
+        }
+    };
+    value_names(crate::diagnose::Fault::ALL.map(|v| serde_json::to_value(v).unwrap()).into());
+    value_names(crate::trial::Trial::ALL.map(|v| serde_json::to_value(v).unwrap()).into());
+    let outcomes = [Outcome::AllRight, Outcome::Mismatches, Outcome::CouldNotRun];
+    value_names(outcomes.map(|v| serde_json::to_value(v).unwrap()).into());
+    let results = [
+        TrialResult::Works,
+        TrialResult::DoneWithout,
+        TrialResult::Wrong,
+        TrialResult::Absent,
+        TrialResult::NotRun,
+        TrialResult::Lost,
+    ];
+    value_names(results.map(|v| serde_json::to_value(v).unwrap()).into());
 }

@@ -1,6 +1,6 @@
 //! Workarounds for faults of drivers that a device does not report, such as a command that does nothing. Each
 //! workaround says which devices it is for, where the fault is documented, and when the workaround can be removed.
-//! Settings that are only faster on some devices are [tunings](crate::runtime::tunings). `vkxfb info` lists the
+//! Settings that are only faster on some devices are [tunings](crate::runtime::tunings). `vkxfb info --verbose` lists the
 //! workarounds and tunings of a device.
 
 #![forbid(unsafe_code)]

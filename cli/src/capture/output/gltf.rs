@@ -71,8 +71,12 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
         2 => 1,
         _ => 4,
     };
+    let mut asset = json!({ "version": "2.0", "generator": format!("vkxfb: {}", shown.summary()) });
+    if !vertices.remarks.is_empty() {
+        asset["extras"] = json!({ "remarks": vertices.remarks });
+    }
     let document = json!({
-        "asset": { "version": "2.0", "generator": format!("vkxfb: {}", shown.summary()) },
+        "asset": asset,
         "scene": 0,
         "scenes": [{ "nodes": [0] }],
         "nodes": [{ "mesh": 0 }],

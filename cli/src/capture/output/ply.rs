@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use ply_rs_bw::ply::{
-    Addable, DefaultElement, ElementDef, Encoding, Ply, Property, PropertyDef, PropertyType,
+    Addable, DefaultElement, ElementDef, Encoding, Header, Property, PropertyDef, PropertyType,
     ScalarType,
 };
 use ply_rs_bw::writer::Writer;
+use vkxfb_probe::terminal::in_line;
 use vkxfb_rewriter::spirv::NumericClass;
 
 use super::Shown;
 use super::vertices::Vertices;
+use crate::capture::progress::Steps;
 use crate::capture::records::{Column, Number, Records, Role};
 
 /// Checks that PLY can represent the numbers of these columns.
@@ -19,7 +21,11 @@ pub(super) fn check(columns: &[Column]) -> Result<()> {
     columns.iter().try_for_each(|column| scalar_type(column).map(drop))
 }
 
-pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
+/// How many vertices or primitives are made at a time. Each takes much more memory than in the file.
+const AT_A_TIME: usize = 4096;
+
+/// Returns the file: binary, or as text if the encoding says so.
+pub(super) fn render(shown: &Shown<'_>, encoding: Encoding, progress: &Steps) -> Result<Vec<u8>> {
     let records = shown.records;
     let vertices = Vertices::of(shown)?;
     let mut taken = BTreeSet::new();
@@ -37,75 +43,92 @@ pub(super) fn render(shown: &Shown<'_>) -> Result<Vec<u8>> {
         columns.push((column, names, ty));
     }
 
-    let mut ply = Ply::<DefaultElement>::new();
-    ply.header.encoding = Encoding::Ascii;
-    ply.header.comments.push(shown.summary());
-    let mut element = ElementDef::new("vertex".to_owned());
+    let count = vertices.records.len();
+    let mut vertex = ElementDef::new("vertex".to_owned());
+    vertex.count = count;
     for (_, names, ty) in &columns {
         for name in names {
-            element
-                .properties
-                .add(PropertyDef::new(name.clone(), PropertyType::Scalar(ty.clone())));
+            vertex.properties.add(PropertyDef::new(name.clone(), PropertyType::Scalar(ty.clone())));
         }
     }
-    ply.header.elements.add(element);
-    let vertex = |(index, &record): (usize, &usize)| {
+    let primitives = primitives(shown, count);
+    let mut header = Header::new();
+    header.encoding = encoding;
+    // A comment is one line.
+    header.comments.push(shown.summary());
+    header.comments.extend(vertices.remarks.iter().map(|remark| in_line(remark)));
+    header.elements.add(vertex.clone());
+    header.elements.extend(primitives.clone().map(|element| (element.name.clone(), element)));
+
+    let make_vertex = |index: usize| {
         let mut element = DefaultElement::new();
         for (column, names, ty) in &columns {
             let numbers = if vertices.are_of(column) {
                 vertices.positions[index].map(Number::Double).to_vec()
             } else {
-                records.numbers(record, column)
+                records.numbers(vertices.records[index], column)
             };
             let numbers = numbers.into_iter().map(|number| property(number, ty));
             element.extend(names.iter().cloned().zip(numbers));
         }
-        element
+        Ok(element)
     };
-    ply.payload
-        .insert("vertex".to_owned(), vertices.records.iter().enumerate().map(vertex).collect());
-    add_primitives(shown, &vertices, &mut ply)?;
     let mut bytes = Vec::new();
-    Writer::new().write_ply(&mut bytes, &mut ply)?;
+    Writer::<DefaultElement>::new().write_header(&mut bytes, &header)?;
+    let mut done = 0;
+    let all = count + primitives.as_ref().map_or(0, |element| element.count);
+    let mut add = |element: &ElementDef, make: &dyn Fn(usize) -> Result<DefaultElement>| {
+        let writer = Writer::new();
+        for first in (0..element.count).step_by(AT_A_TIME) {
+            let of_part = first..element.count.min(first + AT_A_TIME);
+            done += of_part.len();
+            let elements = of_part.map(make).collect::<Result<Vec<_>>>()?;
+            writer.write_payload_of_element(&mut bytes, &elements, element, &header)?;
+            progress.within(done, all);
+        }
+        anyhow::Ok(())
+    };
+    add(&vertex, &make_vertex)?;
+    if let Some(element) = &primitives {
+        add(element, &|index| primitive(&element.name, index))?;
+    }
     Ok(bytes)
 }
 
-/// Adds a face for each triangle, or an edge for each line. Points need only their vertices.
-fn add_primitives(
-    shown: &Shown<'_>,
-    vertices: &Vertices<'_>,
-    ply: &mut Ply<DefaultElement>,
-) -> Result<()> {
-    let vertices = i32::try_from(vertices.records.len())?;
-    let (name, firsts) = match shown.topology.vertices_per_primitive() {
-        3 => ("face", (0..vertices).step_by(3)),
-        2 => ("edge", (0..vertices).step_by(2)),
-        _ => return Ok(()),
+/// Returns the definition of the primitives of `vertices` vertices: a face for each triangle, or an edge for each line.
+/// `None` for points, which need only their vertices.
+fn primitives(shown: &Shown<'_>, vertices: usize) -> Option<ElementDef> {
+    let per_primitive = shown.per_primitive();
+    let int = || PropertyType::Scalar(ScalarType::Int);
+    let (name, properties) = match per_primitive {
+        3 => {
+            let list = PropertyType::List(ScalarType::UChar, ScalarType::Int);
+            ("face", vec![("vertex_indices", list)])
+        }
+        2 => ("edge", vec![("vertex1", int()), ("vertex2", int())]),
+        _ => return None,
     };
     let mut element = ElementDef::new(name.to_owned());
-    let int = || PropertyType::Scalar(ScalarType::Int);
-    if name == "face" {
-        let list = PropertyType::List(ScalarType::UChar, ScalarType::Int);
-        element.properties.add(PropertyDef::new("vertex_indices".to_owned(), list));
-    } else {
-        for end in ["vertex1", "vertex2"] {
-            element.properties.add(PropertyDef::new(end.to_owned(), int()));
-        }
+    element.count = vertices.div_ceil(per_primitive);
+    for (name, ty) in properties {
+        element.properties.add(PropertyDef::new(name.to_owned(), ty));
     }
-    ply.header.elements.add(element);
-    let primitive = |first: i32| {
-        let mut element = DefaultElement::new();
-        if name == "face" {
-            let list = Property::ListInt(vec![first, first + 1, first + 2]);
-            element.insert("vertex_indices".to_owned(), list);
-        } else {
-            element.insert("vertex1".to_owned(), Property::Int(first));
-            element.insert("vertex2".to_owned(), Property::Int(first + 1));
-        }
-        element
-    };
-    ply.payload.insert(name.to_owned(), firsts.map(primitive).collect());
-    Ok(())
+    Some(element)
+}
+
+/// Makes the face or the edge with this number.
+fn primitive(name: &str, index: usize) -> Result<DefaultElement> {
+    let mut element = DefaultElement::new();
+    if name == "face" {
+        let first = i32::try_from(index * 3 + 2)? - 2;
+        let list = Property::ListInt(vec![first, first + 1, first + 2]);
+        element.insert("vertex_indices".to_owned(), list);
+    } else {
+        let first = i32::try_from(index * 2 + 1)? - 1;
+        element.insert("vertex1".to_owned(), Property::Int(first));
+        element.insert("vertex2".to_owned(), Property::Int(first + 1));
+    }
+    Ok(element)
 }
 
 /// Returns the names of the properties for a column, and its role if readers of PLY know names for that role. Otherwise

@@ -14,6 +14,8 @@ pub(super) struct Vertices<'a> {
     pub(super) records: Vec<usize>,
     /// The position of each vertex; empty without a column that has them.
     pub(super) positions: Vec<[f64; 3]>,
+    /// What is to be said of the positions. The user is told, and the file says it, too.
+    pub(super) remarks: Vec<String>,
 }
 
 impl<'a> Vertices<'a> {
@@ -22,7 +24,9 @@ impl<'a> Vertices<'a> {
     pub(super) fn of(shown: &Shown<'a>) -> Result<Self> {
         let (records, count) = (shown.records, shown.records.vertices);
         let Some(column) = place(records.columns) else {
-            return Ok(Self { column: None, records: (0..count).collect(), positions: Vec::new() });
+            let records = (0..count).collect();
+            let (positions, remarks) = (Vec::new(), Vec::new());
+            return Ok(Self { column: None, records, positions, remarks });
         };
         let all = (0..count).map(|vertex| records.place(vertex, column));
         let (axes, in_picture) = if column.is_position {
@@ -30,7 +34,12 @@ impl<'a> Vertices<'a> {
         } else {
             (Axes::Space, Axes::Space)
         };
-        let mut this = Self { column: Some(column), records: Vec::new(), positions: Vec::new() };
+        let mut this = Self {
+            column: Some(column),
+            records: Vec::new(),
+            positions: Vec::new(),
+            remarks: Vec::new(),
+        };
         for first in (0..count).step_by(shown.per_primitive()) {
             let primitive = first..(first + shown.per_primitive()).min(count);
             let places = primitive.clone().map(|vertex| records.place(vertex, column));
@@ -49,24 +58,25 @@ impl<'a> Vertices<'a> {
             );
         }
         if axes == Axes::Clip {
-            crate::print::remark(format_args!(
+            this.remarks.push(format!(
                 "{} is projected (its w is not 1), so the mesh is as seen: x/w, -y/w, -z/w; CSV and JSON have it as it \
                  was captured, and an output named worldPos would have the shape itself",
                 column.name
             ));
         } else if in_picture != axes && count > 0 {
-            crate::print::remark(format_args!(
+            this.remarks.push(format!(
                 "{} is in the mesh as it was captured: its w is 1, and its depths are from 0 to 1, so that it may be \
                  the shape itself or an orthographic projection, which points y downwards and z away from the viewer",
                 column.name
             ));
         }
         if left_out > 0 {
-            crate::print::remark(format_args!(
+            this.remarks.push(format!(
                 "{left_out} of {primitives} primitives reach behind the viewer (w is 0 or less, or no number), and are \
                  not in the mesh"
             ));
         }
+        this.remarks.iter().for_each(crate::print::remark);
         Ok(this)
     }
 
