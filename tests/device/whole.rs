@@ -151,7 +151,12 @@ fn captures_wait_for_what_read_the_one_before() {
                 let draw = |recorder: &mut Recorder<'_>| unsafe {
                     recorder.draw(POINTS, &vertices(first, ROOM))
                 };
-                whole.capture(false, draw).unwrap();
+                // Without counters no barrier of a kernel orders them by chance.
+                let buffers = whole.captured.as_capture_buffers();
+                let desc = CaptureDesc::new(&whole.pipeline).buffers(buffers);
+                let (cmd, readers) = (whole.cmd, ConsumerScope::HOST | ConsumerScope::TRANSFER);
+                // SAFETY: the handles live until the submission is done.
+                unsafe { whole.xfb.capture(cmd, &desc, readers, draw) }.unwrap();
                 if first == 3 {
                     let regions = [vk::BufferCopy::default().size(size)];
                     let (device, from) = (whole.xfb.raw(), whole.captured.raw());
