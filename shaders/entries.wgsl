@@ -84,8 +84,9 @@ struct PlaceEntries {
     // The address of an array of `EntryJob`, one for each dispatch, in the order of the draws.
     jobs: vec2<u32>,
     job_count: u32,
-    reserved: u32,
-    progress: Progress,
+    // The largest number of jobs and blocks that a turn of the serial kernel processes, or NONE if it has only one turn.
+    turn_steps: u32,
+    // A `Progress` follows.
 }
 
 struct EntryJob {
@@ -102,18 +103,14 @@ struct EntryJob {
 }
 
 const ENTRY_JOB_SIZE: u32 = 48u;
-// The offset of `progress` in the parameters, in bytes.
+// The offset of the `Progress` in the parameters, in bytes.
 const PLACE_PROGRESS: u32 = 16u;
 
 // Places the entries of all dispatches, one dispatch after the other. If the stream is not captured, and its primitives
 // are only counted for queries, all strides are 0, and `room` (the number of records that still fit) is NONE.
 @compute @workgroup_size(MAX_KERNEL_WIDTH)
 fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
-    set_unknown_zero(local);
-    if kernel_width() == 1u && local != 0u {
-        return;
-    }
-    let parameters = load4_aligned(kernel.parameters, 0u);
+    let parameters = load_place_entries();
     let progress_at = add_bytes(kernel.parameters, PLACE_PROGRESS);
     if local == 0u {
         let progress = load_progress(progress_at);
@@ -124,27 +121,33 @@ fn xfb_place_entries(@builtin(local_invocation_index) local: u32) {
     }
     room = workgroupUniformLoad(&start_room);
     next_record = 0u;
-    for (var number = 0u; number < parameters.z; number++) {
-        // What one more iteration loads (see previous) is the last job. Only a kernel of a single invocation may have
-        // no job: there the addresses that it would find depend on unknown_zero.
-        let job = multiply_add(parameters.xy, min(number, previous(parameters.z)), ENTRY_JOB_SIZE);
-        place_job(add_bytes(job, unknown_zero), local);
+    for (var number = 0u; number < parameters.job_count; number++) {
+        // What one more iteration loads (see previous) is the last job.
+        let last = previous(parameters.job_count);
+        place_job(load_job(multiply_add(parameters.jobs, min(number, last), ENTRY_JOB_SIZE)), local);
     }
     if local == 0u {
         store_positions(load_progress(progress_at), start_position, next_record);
     }
 }
 
+fn load_place_entries() -> PlaceEntries {
+    let a = load4_aligned(kernel.parameters, 0u);
+    return PlaceEntries(a.xy, a.z, a.w);
+}
+
+fn load_job(at: vec2<u32>) -> EntryJob {
+    let a = load4_aligned(at, 0u);
+    let b = load4_aligned(at, 4u);
+    let c = load4_aligned(at, 8u);
+    return EntryJob(a.xy, a.zw, b.xy, b.z, b.w, c.xy, c.zw);
+}
+
 // Computes where the records of each block of a dispatch begin, after the records of the previous dispatches, and adds
-// the dispatch's primitives to the queries. `at` is the address of the dispatch's `EntryJob`.
-fn place_job(at: vec2<u32>, local: u32) {
-    let batches = load4_aligned(at, 0u);
-    let addresses = load4_aligned(at, 4u);
-    let queries = load4_aligned(at, 8u);
-    let captures = room != NONE;
-    let vertices = addresses.z;
-    let fits = select(0u, room / vertices, captures);
-    let entries = load_entries(address_or(addresses.xy, kernel.parameters));
+// the dispatch's primitives to the queries.
+fn place_job(job: EntryJob, local: u32) {
+    let fits = select(0u, room / job.vertices, room != NONE);
+    let entries = load_entries(address_or(job.entries, kernel.parameters));
     var needed = vec2<u32>();
     let block_count = entries.count / ENTRIES_PER_BLOCK;
     for (var first = 0u; first < block_count; first += kernel_width()) {
@@ -157,21 +160,28 @@ fn place_job(at: vec2<u32>, local: u32) {
         let sum = sum_runs(local, false, vec4<u32>(value, 0u, 0u), NO_RUN);
         if block < block_count {
             let before = min(saturated(add64(needed, sum.before.xy)), fits);
-            store1(entries.blocks, 2u * block, next_record + before * vertices);
+            store1(entries.blocks, 2u * block, next_record + before * job.vertices);
         }
         needed = add64(needed, sum.last.xy);
     }
+    end_job(job, needed, fits, local);
+}
+
+// Writes the `Batch` of a dispatch for the emit pass, and adds its primitives to the queries: `needed` are its
+// primitives, of which `fits` fit.
+fn end_job(job: EntryJob, needed: vec2<u32>, fits: u32, local: u32) {
+    let captures = room != NONE;
     let written = min(saturated(needed), fits);
-    let end = next_record + written * vertices;
+    let end = next_record + written * job.vertices;
     if local == 0u {
-        store4_aligned(batches.zw, 0u, vec4<u32>(load4_aligned(batches.xy, 0u).xyz, end));
-        store4_aligned(batches.zw, 4u, start_position);
+        store4_aligned(job.emit_batch, 0u, vec4<u32>(load4_aligned(job.count_batch, 0u).xyz, end));
+        store4_aligned(job.emit_batch, 4u, start_position);
         // A stream query has the primitives written and the primitives needed. If the stream is not captured, nothing
         // overflows, and all primitives count as written.
         let counted = select(needed, vec2<u32>(written, 0u), captures);
-        add_to_query(queries.xy, vec4<u32>(counted, needed), batches.zw);
-        add_to_query(queries.zw, vec4<u32>(needed, 0u, 0u), batches.zw);
+        add_to_query(job.stream_query, vec4<u32>(counted, needed), job.emit_batch);
+        add_to_query(job.generated_query, vec4<u32>(needed, 0u, 0u), job.emit_batch);
     }
-    room = select(room, room - written * vertices, captures);
+    room = select(room, room - written * job.vertices, captures);
     next_record = end;
 }

@@ -57,9 +57,10 @@ fn start_positions(progress: Progress, readable: vec2<u32>) -> vec4<u32> {
     }
     var positions = progress.positions;
     for (var b = 0u; b < 4u; b++) {
-        let counter = address_or(progress.counters[b], readable);
-        if is_address(progress.counters[b]) {
-            positions[b] = load1_written(counter) & ~3u;
+        let counter = progress.counters[b];
+        let at = address_or(counter, readable);
+        if is_address(counter) {
+            positions[b] = load1_written(at) & ~3u;
         }
     }
     return positions;
@@ -73,8 +74,9 @@ fn store_positions(progress: Progress, positions: vec4<u32>, records: u32) {
         store4(progress.later_positions, 0u, new_positions);
     }
     for (var b = 0u; b < 4u; b++) {
-        if is_address(progress.new_counters[b]) {
-            store1(progress.new_counters[b], 0u, new_positions[b]);
+        let counter = progress.new_counters[b];
+        if is_address(counter) {
+            store1(counter, 0u, new_positions[b]);
         }
     }
 }

@@ -116,8 +116,7 @@ fn summary_of_mask(topology: u32, vertices: u32, mask: u32, length: u32) -> Summ
 // each bit of it a vertex.
 fn primitives_of_runs(topology: u32, vertices: u32, whole: u32) -> u32 {
     let step = primitive_step(topology, vertices);
-    // A kernel of a single invocation takes the loop below, which is shorter to compile.
-    if is_step_of_patches(step) && kernel_width() != 1u {
+    if is_step_of_patches(step) {
         return patches_of_runs(step, whole);
     }
     if may_loop() {
@@ -560,10 +559,15 @@ fn workgroup_address(table: vec2<u32>, block: u32) -> vec2<u32> {
     return table_element(table, workgroup_element(block / BLOCKS));
 }
 
+// The summary of a workgroup's blocks before the one whose element this is.
+fn summary_before_block(element: vec4<u32>) -> Summary {
+    return Summary(element.y >> 31u, element.y & 0x3fffu, element.z, (element.y >> 14u) & 0x3fffu);
+}
+
 // The prefix before a position. `before` is the prefix before the blocks of the workgroup that summarised the
 // position's block, and `element` is the element of this block.
 fn prefix_before(topology: u32, vertices: u32, before: Prefix, element: vec4<u32>, position: Position) -> Prefix {
-    let between = Summary(element.y >> 31u, element.y & 0x3fffu, element.z, (element.y >> 14u) & 0x3fffu);
+    let between = summary_before_block(element);
     // This prefix is computed before summary_of_mask is called, so that its inputs need no registers during the loop in
     // summary_of_mask.
     let prefix = advance(topology, vertices, before, between);
@@ -605,18 +609,24 @@ struct CountedRestarts {
     prefix: Prefix,
 }
 
-// Finds a draw's indices in its table of restarts, and counts their primitives. The range of an indirect draw's table
-// has all bound indices, that of any other draw only the draw's indices, as range_of in
+// Where a draw's indices are in the range of its table of restarts, as if there were no restart. The range of an indirect
+// draw's table has all bound indices, that of any other draw only the draw's indices, as range_of in
 // src/runtime/recording/plan/restarts.rs sets it.
-fn restarts_of(command: DrawCommand, arguments: Arguments) -> CountedRestarts {
-    let table = command.restart_table;
-    let vertices = vertices_per_primitive(command.flags);
+fn range_of_draw(command: DrawCommand, arguments: Arguments) -> DrawRestarts {
     let limit = min(command.count, arguments.index_limit);
-    var restarts = DrawRestarts(0u, limit, NONE, 0u, table, vec2<u32>());
+    var restarts = DrawRestarts(0u, limit, NONE, 0u, command.restart_table, vec2<u32>());
     if command.kind == INDIRECT {
         restarts.first = command.index_limit - arguments.index_limit;
         restarts.limit = command.index_limit;
     }
+    return restarts;
+}
+
+// Finds a draw's indices in its table of restarts, and counts their primitives.
+fn restarts_of(command: DrawCommand, arguments: Arguments) -> CountedRestarts {
+    let table = command.restart_table;
+    let vertices = vertices_per_primitive(command.flags);
+    var restarts = range_of_draw(command, arguments);
     let start = position_behind(restarts.limit, restarts.first, 0u);
     let restart = restart_from(load_block(table, start.block), load1(workgroup_address(table, start.block), 3u), start);
     // Finds the prefix behind the first restart, if there is one, and then the prefix at the end of the draw. This is a

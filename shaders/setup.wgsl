@@ -18,7 +18,8 @@ struct Setup {
     // The size of a draw: DRAW_SIZE, or RESTARTED_DRAW_SIZE if any draw has primitive restart.
     draw_stride: u32,
     command_count: u32,
-    reserved: u32,
+    // The largest number of draws that a turn of the serial kernel processes, or NONE if it has only one turn.
+    turn_draws: u32,
     workgroups_per_axis: u32,
     // 1 if any command adds to a query, otherwise 0.
     has_queries: u32,

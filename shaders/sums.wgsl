@@ -38,10 +38,6 @@ var<workgroup> ends: array<vec4<u32>, 4>;
 // loops. A capture of many draws would exceed that, and the sums would be wrong.
 fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
     let width = kernel_width();
-    if width == 1u {
-        // In a kernel of a single invocation only xfb_place_entries gets here, which has no runs.
-        return Sum(vec4<u32>(), value);
-    }
     // Nothing before the block's first value is in `sums`: the earlier blocks are added here.
     var scan = Scan(value, starts || local == 0u, 0u);
     if local == 0u && !starts {

@@ -258,6 +258,9 @@ impl Gpu {
         if options.parallel_kernels {
             gpu.use_parallel_kernels();
         }
+        if let Some(rounds) = options.kernel_rounds {
+            gpu.set_kernel_rounds(rounds);
+        }
         gpu.context.set_optimizes_shaders(!options.unoptimized);
         gpu.create_objects()?;
         tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
@@ -330,6 +333,11 @@ impl Gpu {
     /// Calls [`overrides::set_max_entries`] for this device.
     pub fn set_max_entries(&mut self, entries: u64) {
         overrides::set_max_entries(&mut self.context, entries);
+    }
+
+    /// Calls [`overrides::set_kernel_rounds`] for this device.
+    pub fn set_kernel_rounds(&mut self, rounds: u64) {
+        overrides::set_kernel_rounds(&mut self.context, rounds);
     }
 
     /// Calls [`overrides::use_parallel_kernels`] for this device.

@@ -184,6 +184,15 @@ fn random_draws_hold_as_large_ones() {
     hold(&run_part_of_programs(&options, 4));
 }
 
+/// Runs programs whose kernels place a draw or a few in a turn.
+#[test]
+fn random_draws_hold_in_turns() {
+    let kernel_rounds = Some(72);
+    for options in [OpenOptions::default(), by_descriptors(Profile::Full, None)] {
+        hold(&run_part_of_programs(&OpenOptions { kernel_rounds, ..options }, 4));
+    }
+}
+
 /// Runs programs with only the features of a Mali-G52, and without indirect dispatch.
 #[test]
 fn random_draws_hold_on_the_floor() {

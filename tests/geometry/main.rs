@@ -78,6 +78,20 @@ fn random_draws_of_geometry_shaders_hold_with_two_entries() {
     batches::run("geometry-entries", count, BATCH, open).check();
 }
 
+/// The results must not depend on how many draws, blocks and jobs the kernels process in a turn: one or a few.
+#[test]
+fn random_draws_of_geometry_shaders_hold_in_turns() {
+    let count = cases("VKXFB_GEOMETRY", 60);
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let open = || {
+            let mut worker = GeometryWorker::by_compute(resources);
+            worker.gpu.set_kernel_rounds(38);
+            worker
+        };
+        batches::run("geometry-turns", count, BATCH, open).check();
+    }
+}
+
 /// Synchronization validation reports each barrier of geometry captures that is left out.
 #[test]
 fn barriers_that_lack_are_reported() {
@@ -85,11 +99,13 @@ fn barriers_that_lack_are_reported() {
         return skip(Why::Expected("without the validation layer"));
     }
     let mut worker = GeometryWorker::by_compute(Resources::Descriptors);
+    worker.gpu.set_kernel_rounds(38);
     let barriers = [
         Barrier::BeforeCountPass,
         Barrier::CountsToSums,
         Barrier::SumsToPlace,
         Barrier::PlaceToCapture,
+        Barrier::BetweenTurns,
     ];
     for barrier in [None].into_iter().chain(barriers.map(Some)) {
         let mut reported = 0;

@@ -319,8 +319,8 @@ fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
 }
 
 /// llvmpipe ends the loops of an invocation after 65,535 rounds. A kernel of a single invocation takes a round for each
-/// segment between restarts in the blocks of 32 indices where a draw begins and ends. Up to 1,637 draws have such a kernel,
-/// in commands of one draw and in a command of all.
+/// restart in the blocks of 32 indices where a draw begins and ends. It places up to 897 draws in a turn, of commands of
+/// one draw and of a command of all.
 #[test]
 fn draws_with_many_restarts_are_placed_by_one_invocation() {
     for resources in device::RESOURCES {
@@ -330,7 +330,7 @@ fn draws_with_many_restarts_are_placed_by_one_invocation() {
         // of another. The table of an indirect draw has blocks of all bound indices.
         let indices: Vec<u32> = (0..128).map(|at| if at % 2 == 0 { 0xffff } else { at }).collect();
         let draw = DrawIndexed { first_index: 29, ..DrawIndexed::new(66) };
-        for (commands, each) in [(1637, 1), (1638, 1), (1, 1637)] {
+        for (commands, each) in [(897, 1), (898, 1), (1, 897), (1, 25_000)] {
             let call = || {
                 let draws = vec![draw; each];
                 Call { topology: PrimitiveTopology::PointList, draws, stride: Some(20) }

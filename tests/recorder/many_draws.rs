@@ -32,6 +32,8 @@ enum Way {
     Resumed,
     /// By the setup kernel, which also sizes the dispatches.
     Indirect,
+    /// The same, with as many draws in an indirect command as have the same topology.
+    Several,
 }
 
 /// A step of a recording.
@@ -57,8 +59,14 @@ impl Program {
     /// Returns a program with draws of 0 to 8 vertices. Each step begins or ends queries, or binds
     /// a pipeline, with a probability of one in `rarely`. Every query is used once.
     fn new(draws: u32, rarely: u32) -> Self {
+        Self::with_topologies(draws, rarely, 1)
+    }
+
+    /// The same, with another topology with a probability of one in `changes` for each draw.
+    fn with_topologies(draws: u32, rarely: u32, changes: u32) -> Self {
         let mut random = Rng::new((u64::from(draws) << 32) | u64::from(rarely));
         let (mut steps, mut queries, mut active) = (Vec::new(), [0; 2], [false; 2]);
+        let mut topology = PrimitiveTopology::TriangleStrip;
         for _ in 0..draws {
             for (i, kind) in KINDS.into_iter().enumerate() {
                 if random.below(rarely) != 0 {
@@ -76,7 +84,9 @@ impl Program {
             if random.below(rarely) == 0 {
                 steps.push(Step::Bind);
             }
-            let topology = PrimitiveTopology::ALL[random.below(10) as usize];
+            if random.below(changes) == 0 {
+                topology = PrimitiveTopology::ALL[random.below(10) as usize];
+            }
             let draw = Draw {
                 vertex_count: random.below(9),
                 instance_count: random.below(3),
@@ -100,6 +110,24 @@ impl Program {
             [Step::Begin(kind, number), draw, Step::End(kind)]
         };
         Self { steps: (0..draws).flat_map(steps).collect(), draws, queries: [draws, 0] }
+    }
+
+    /// The number of draws of each indirect command, if these have as many as possible.
+    fn draws_of_commands(&self) -> Vec<u32> {
+        let (mut counts, mut last): (Vec<u32>, _) = (Vec::new(), None);
+        for step in &self.steps {
+            let topology = match step {
+                Step::Draw(topology, _) => Some(*topology),
+                _ => None,
+            };
+            match counts.last_mut().filter(|_| topology == last) {
+                _ if topology.is_none() => {}
+                Some(count) => *count += 1,
+                None => counts.push(1),
+            }
+            last = topology;
+        }
+        counts
     }
 
     /// Returns the captured bytes if this many records fit, and the results of the queries.
@@ -215,8 +243,15 @@ impl Pipelines {
         });
         // An arena of the documented size.
         let takes = |step: &&Step| matches!(step, Step::Draw(..) | Step::End(_));
-        let draws = program.steps.iter().filter(takes).count() as u64;
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, draws));
+        let takes = program.steps.iter().filter(takes).count() as u64;
+        let mut desc = ArenaDesc::for_draws(1, takes);
+        if way == Way::Several {
+            // A command counts as one draw of upload memory.
+            let commands = program.draws_of_commands().len() as u64;
+            let takes = takes - u64::from(program.draws) + commands;
+            desc = desc.upload(ArenaDesc::for_draws(1, takes).upload);
+        }
+        let mut arena = gpu.arena(&desc);
         let (mut capture, pipelines) = (gpu.new_capture(), &self.pipelines);
 
         let counter = Some(CounterBuffer::new(self.counter.raw()));
@@ -272,6 +307,8 @@ unsafe fn record(
     pipelines: &[Owned<Pipeline>; 2],
 ) -> Result<(), RuntimeError> {
     let (mut offset, mut bound) = (0, 0);
+    let counts = if way == Way::Several { program.draws_of_commands() } else { Vec::new() };
+    let (mut counts, mut skipped) = (counts.into_iter(), 0);
     for step in &program.steps {
         match *step {
             Step::Begin(kind, query) => unsafe {
@@ -282,14 +319,17 @@ unsafe fn record(
                 bound = 1 - bound;
                 recorder.bind_pipeline(&pipelines[bound])?;
             },
+            Step::Draw(..) if skipped > 0 => skipped -= 1,
             Step::Draw(topology, draw) => {
-                let buffer = arguments.raw();
-                let indirect =
-                    IndirectDraw { buffer, offset, draw_count: 1, stride: 0, count: None };
-                offset += 16;
+                let draw_count = counts.next().unwrap_or(1);
+                let indirect = IndirectDraw::new(arguments.raw(), draw_count, 16).offset(offset);
+                offset += 16 * u64::from(draw_count);
+                skipped = draw_count - 1;
                 unsafe {
                     match way {
-                        Way::Indirect => recorder.draw_indirect(topology, &indirect)?,
+                        Way::Indirect | Way::Several => {
+                            recorder.draw_indirect(topology, &indirect)?
+                        }
                         Way::Direct | Way::Resumed => recorder.draw(topology, &draw)?,
                     }
                 }
@@ -299,18 +339,18 @@ unsafe fn record(
     Ok(())
 }
 
-const WAYS: [Way; 3] = [Way::Direct, Way::Resumed, Way::Indirect];
+const WAYS: [Way; 4] = [Way::Direct, Way::Resumed, Way::Indirect, Way::Several];
 
 /// Tests every number of draws around the size of a block, and every size of the buffer with which
 /// the last draws overflow.
 #[test]
 fn draws_are_placed_across_blocks() {
-    // On processors a kernel of a single invocation places up to 10,919 draws, without blocks.
+    // On processors a kernel of a single invocation places them, without blocks.
     for (resources, parallel) in device::RESOURCES.into_iter().flat_map(|r| [(r, true), (r, false)])
     {
         let mut pipelines = Pipelines::new(resources, parallel);
         for (draws, rarely) in
-            [(1, 3), (2, 3), (255, 3), (256, 3), (257, 3), (511, 3), (513, 3), (10_919, 500)]
+            [(1, 3), (2, 3), (255, 3), (256, 3), (257, 3), (511, 3), (513, 3), (5000, 500)]
         {
             let program = Program::new(draws, rarely);
             for way in WAYS {
@@ -324,6 +364,33 @@ fn draws_are_placed_across_blocks() {
             for way in WAYS {
                 pipelines.check(&program, way, 3, room);
             }
+        }
+    }
+}
+
+/// Kernels of a single invocation place at most 10,917 draws in a turn. They go on where they stopped, within a command,
+/// a query or a group.
+#[test]
+fn draws_are_placed_in_turns() {
+    for resources in device::RESOURCES {
+        let mut pipelines = Pipelines::new(resources, false);
+        let check = |program: &Program, pipelines: &mut Pipelines| {
+            let all = program.model(u32::MAX / STRIDE).0.len() as u32 / STRIDE;
+            for way in [Way::Resumed, Way::Indirect, Way::Several] {
+                for room in [all / 2, all] {
+                    pipelines.check(program, way, 7, room);
+                }
+            }
+        };
+        for draws in [10_917, 10_918, 25_000] {
+            check(&Program::with_topologies(draws, 500, 4000), &mut pipelines);
+        }
+        // A single command of three turns, without queries.
+        check(&Program::with_topologies(25_000, u32::MAX, u32::MAX), &mut pipelines);
+        // Each turn has at most six draws.
+        pipelines.gpu.set_kernel_rounds(72);
+        for (rarely, changes) in [(3, 1), (20, 5), (100, 50), (u32::MAX, u32::MAX)] {
+            check(&Program::with_topologies(200, rarely, changes), &mut pipelines);
         }
     }
 }

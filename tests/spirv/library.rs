@@ -27,7 +27,7 @@ use vkxfb_rewriter::sysval::{
 use vkxfb_rewriter::tessellator::{self, Domain, Spacing};
 use vkxfb_rewriter::topology::XfbTopology;
 
-const SOURCES: [&str; 29] = [
+const SOURCES: [&str; 30] = [
     "sysvals",
     "stubs",
     "wide",
@@ -52,6 +52,7 @@ const SOURCES: [&str; 29] = [
     "setup_serial",
     "resume",
     "entries",
+    "entries_serial",
     "parts",
     "sums",
     "finish",
@@ -170,12 +171,15 @@ fn sysvals_have_one_layout() {
             restart_table, stream_query, generated_query, predicate, draw_count, stride)
     );
     assert_eq!(layout("GroupBatch"), expected!(GroupBatch: batch, workgroups, reserved));
-    // The kernel keeps what is before `progress` in shared memory.
+    // The `Progress` behind these parameters is not a member in the shaders, because they are loaded without it.
     let (mut members, _) = expected!(Setup:
-        commands, draws, groups, batches, draw_stride, command_count, reserved,
+        commands, draws, groups, batches, draw_stride, command_count, turn_draws,
         workgroups_per_axis, has_queries, entry_bits, entry_tables, progress);
     members.pop();
     assert_eq!(layout("Setup"), (members, std::mem::offset_of!(Setup, progress)));
+    let (mut members, _) = expected!(PlaceEntries: jobs, job_count, turn_steps, progress);
+    members.pop();
+    assert_eq!(layout("PlaceEntries"), (members, std::mem::offset_of!(PlaceEntries, progress)));
     assert_eq!(
         layout("Progress"),
         expected!(Progress:
@@ -194,10 +198,6 @@ fn sysvals_have_one_layout() {
     assert_eq!(layout("Entries"), expected!(Entries: counts, blocks, count, reserved));
     assert_eq!(layout("EntryTables"), expected!(EntryTables: counts, blocks, entries, reserved));
     assert_eq!(layout("EntrySums"), expected!(EntrySums: counts, blocks, last, reserved));
-    assert_eq!(
-        layout("PlaceEntries"),
-        expected!(PlaceEntries: jobs, job_count, reserved, progress)
-    );
     assert_eq!(
         layout("EntryJob"),
         expected!(EntryJob:
@@ -331,6 +331,7 @@ fn constants_have_one_value() {
         ("GENERATED_QUERY", 1),
         ("GROUP", 2),
         ("NO_RUN", 3),
+        ("IS_SUMMING", 1 << 31),
         ("LIST_FAN", 4),
         ("LIST_EMITTED", 0),
         ("CACHED_ITEMS", 1 << 21),
@@ -351,6 +352,7 @@ fn constants_have_one_value() {
         ("xfb_geometry", [DEFAULT_WORKGROUP_SIZE, 1, 1]),
         ("xfb_entry_sums", [ENTRY_SUMS_WIDTH, 1, 1]),
         ("xfb_place_entries", [MAX_WORKGROUP_SIZE, 1, 1]),
+        ("xfb_place_entries_serial", [1, 1, 1]),
         ("xfb_restart", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_restart_scan", [MAX_WORKGROUP_SIZE, 1, 1]),
         ("xfb_setup", [MAX_WORKGROUP_SIZE, 1, 1]),

@@ -97,9 +97,12 @@ pub struct OpenOptions {
     /// [`Context::set_max_shared_workgroups`](vkxfb::runtime::overrides::set_max_shared_workgroups).
     /// `None` for the default.
     pub max_shared_workgroups: Option<u32>,
-    /// Whether the kernels for few draws have workgroups, as on GPUs, on processors, too:
+    /// Whether kernels process draws with whole workgroups, as on GPUs, on processors, too:
     /// [`use_parallel_kernels`](vkxfb::runtime::overrides::use_parallel_kernels).
     pub parallel_kernels: bool,
+    /// The number of rounds of loops after which the kernels of processors end a turn:
+    /// [`set_kernel_rounds`](vkxfb::runtime::overrides::set_kernel_rounds). `None` for the default.
+    pub kernel_rounds: Option<u64>,
     /// Whether lowered shaders are passed to the driver without optimization:
     /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).
     pub unoptimized: bool,

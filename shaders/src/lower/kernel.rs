@@ -45,8 +45,8 @@ pub enum Kernel {
     /// shader emit. (An entry is a run of input primitives that one invocation processes.) Each
     /// workgroup adds up one block of entries.
     EntrySums,
-    /// `shaders/entries.wgsl`: computes, from the sums of [`EntrySums`](Self::EntrySums), where the
-    /// records of each block of entries begin, and how many of them fit into the capture buffers.
+    /// `shaders/entries.wgsl`, `shaders/entries_serial.wgsl`: computes, from the sums of
+    /// [`EntrySums`](Self::EntrySums), where the records of each block of entries begin, and how many of them fit into the capture buffers.
     PlaceEntries {
         /// Whether the kernel has a single invocation ([`Self::is_serial`]).
         is_serial: bool,
@@ -168,7 +168,8 @@ impl Kernel {
             Self::Restart | Self::PatchRestart => c"xfb_restart",
             Self::RestartScan | Self::PatchRestartScan => c"xfb_restart_scan",
             Self::EntrySums => c"xfb_entry_sums",
-            Self::PlaceEntries { .. } => c"xfb_place_entries",
+            Self::PlaceEntries { is_serial: true } => c"xfb_place_entries_serial",
+            Self::PlaceEntries { is_serial: false } => c"xfb_place_entries",
             Self::Finish => c"xfb_finish",
             Self::Results => c"xfb_results",
             Self::DrawArguments => c"xfb_draw_arguments",

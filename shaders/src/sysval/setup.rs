@@ -119,8 +119,9 @@ pub struct Setup {
     pub draw_stride: u32,
     /// The number of elements of `commands`.
     pub command_count: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// For a serial kernel, which works in turns: the largest number of draws that a turn processes. 2^32 - 1 for a
+    /// kernel that has only one turn. Draws with geometry or tessellation shaders are processed twice.
+    pub turn_draws: u32,
     /// The largest number of workgroups of a dispatch along one axis.
     pub workgroups_per_axis: u32,
     /// 1 if any [`DrawCommand`] has a query, otherwise 0. With geometry or tessellation shaders always 0, because the

@@ -23,6 +23,8 @@ pub enum Barrier {
     RestartToSetup,
     /// From the setup kernel to the captures.
     SetupToCapture,
+    /// From one turn of a kernel of a single invocation to the next one, which goes on where it stopped.
+    BetweenTurns,
     /// Orders the count pass of geometry or tessellation shaders, which counts the primitives that they emit, after
     /// earlier captures and kernels, and after reads of the data that it overwrites.
     BeforeCountPass,
@@ -119,6 +121,7 @@ impl Barrier {
             Self::CountsToSums
             | Self::SumsToPlace
             | Self::RestartToScan
+            | Self::BetweenTurns
             | Self::ValuesToEnds
             | Self::Scarce
             | Self::CaptureToConsumer => (write, both),

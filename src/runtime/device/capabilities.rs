@@ -213,7 +213,7 @@ impl Capabilities {
         self.identity().gains_from(TuningEffect::SharedDraws)
     }
 
-    /// Whether kernels that process draws have a single invocation, unless these are very many.
+    /// Whether kernels that process draws have a single invocation.
     pub(crate) fn serial_kernels(&self) -> bool {
         self.identity().gains_from(TuningEffect::SerialKernels)
     }

@@ -33,6 +33,10 @@ pub(crate) const MAX_SHARED_WORKGROUPS: u32 = 64;
 /// 1.8 times the speed if each entry has one triangle instead of four.
 pub(crate) const MAX_ENTRIES: u64 = 1 << 22;
 
+/// The number of rounds of all loops after which llvmpipe ends the loops of an invocation (the workaround
+/// `llvmpipe-short-loops`). Kernels of a single invocation take fewer on every device.
+pub(crate) const MAX_KERNEL_ROUNDS: u64 = 65_535;
+
 /// The number of workgroups per axis that every device supports.
 const WORKGROUPS_EVERYWHERE: u32 = 65535;
 
@@ -111,6 +115,7 @@ struct Shared {
     max_shared_workgroups: u32,
     max_entries: u64,
     serial_kernels: bool,
+    kernel_rounds: u64,
     optimizes_shaders: bool,
     indirect_dispatch: bool,
     indirect_draws: bool,
@@ -179,6 +184,7 @@ impl Context {
             max_shared_workgroups: MAX_SHARED_WORKGROUPS,
             max_entries: MAX_ENTRIES,
             serial_kernels: capabilities.serial_kernels(),
+            kernel_rounds: MAX_KERNEL_ROUNDS,
             optimizes_shaders: true,
             indirect_dispatch: capabilities.indirect_commands
                 && !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
@@ -414,10 +420,16 @@ impl Context {
         self.shared.max_entries
     }
 
-    /// Whether a single invocation of a kernel processes the draws of a capture, unless they are very many: a
-    /// [tuning](crate::runtime::tunings) for processors.
+    /// Whether a single invocation of a kernel processes the draws of a capture: a [tuning](crate::runtime::tunings)
+    /// for processors.
     pub(crate) fn serial_kernels(&self) -> bool {
         self.shared.serial_kernels
+    }
+
+    /// The number of rounds of all loops that an invocation of such a kernel may take: [`MAX_KERNEL_ROUNDS`], or less in
+    /// tests.
+    pub(crate) fn kernel_rounds(&self) -> u64 {
+        self.shared.kernel_rounds
     }
 
     /// Whether the device gains from accesses to pairs of dwords as 64-bit integers, and the feature for it is enabled.

@@ -22,8 +22,7 @@ pub enum TuningEffect {
     /// Workgroups do not collect records in shared memory:
     /// [`Capabilities::staging`](crate::runtime::Capabilities::staging).
     NoStaging,
-    /// Kernels that process draws, unless these are very many, have a single invocation, which needs neither barriers
-    /// nor prefix sums.
+    /// Kernels that process draws have a single invocation, which needs neither barriers nor prefix sums.
     SerialKernels,
     /// Captures of draws with primitive restart have workgroups of 128 invocations:
     /// [`Capabilities::workgroup_sizes`](crate::runtime::Capabilities::workgroup_sizes).

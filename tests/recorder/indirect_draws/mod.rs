@@ -139,7 +139,7 @@ fn many_restarted_draws_cost_what_one_does() {
                 }
             })
         };
-        // The first captures create the kernels for few draws and for many.
+        // The first captures create the kernels.
         captured(1, 0);
         captured(MOST, 0);
         let (one, some, all) = (captured(1, 0), captured(MOST, 0), captured(MOST, 1));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::runtime::device::barrier::Barrier;
 use crate::runtime::device::context::{
-    Context, MAX_ENTRIES, MAX_SHARED_WORKGROUPS, WORKGROUPS_EVERYWHERE,
+    Context, MAX_ENTRIES, MAX_KERNEL_ROUNDS, MAX_SHARED_WORKGROUPS, WORKGROUPS_EVERYWHERE,
 };
 
 /// Sets [`Context::max_workgroups_per_axis`], at most to the limit of the device. With a low value, small captures need
@@ -28,9 +28,16 @@ pub fn set_max_entries(context: &mut Context, entries: u64) {
     Arc::make_mut(&mut context.shared).max_entries = entries.clamp(1, MAX_ENTRIES);
 }
 
-/// Makes kernels process all draws with whole workgroups, as on GPUs and for many draws, whatever the device.
+/// Makes kernels process all draws with whole workgroups, as on GPUs, whatever the device.
 pub fn use_parallel_kernels(context: &mut Context) {
     Arc::make_mut(&mut context.shared).serial_kernels = false;
+}
+
+/// Sets the number of rounds of all loops that an invocation of a kernel may take, if a single invocation processes the
+/// draws. With a low value, such kernels work in many turns, which otherwise happens only to captures of thousands of
+/// draws.
+pub fn set_kernel_rounds(context: &mut Context, rounds: u64) {
+    Arc::make_mut(&mut context.shared).kernel_rounds = rounds.min(MAX_KERNEL_ROUNDS);
 }
 
 /// Omits the barrier `barrier` from later recordings, so that a test can find out whether it would notice the

@@ -105,6 +105,7 @@ pub(in crate::runtime::recording) enum Upload {
         batches: BlockId,
         /// The number of bytes from one placed draw to the next.
         draw_stride: u32,
+        turn_draws: u32,
         has_queries: bool,
         /// For draws of geometry or tessellation shaders, which the setup kernel does not place: the parameters with
         /// which it divides them into entries. `None` for other draws.
@@ -122,7 +123,7 @@ pub(in crate::runtime::recording) enum Upload {
     /// written.
     EntryJobs { entries: BlockId, emit_batches: BlockId },
     /// The parameters of the place kernel.
-    PlaceEntries { jobs: BlockId, count: u32 },
+    PlaceEntries { jobs: BlockId, count: u32, turn_steps: u32 },
     /// The ranges of indices whose tables of restarts are computed.
     RestartRanges,
     /// The parameters of the kernel that finds restarts, and of the kernel that scans over the results of the first

@@ -26,6 +26,7 @@ use crate::runtime::recording::collect::CollectedDraw;
 use crate::runtime::recording::plan::place::{
     MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
 };
+use crate::runtime::recording::plan::turns::Turns;
 use crate::runtime::recording::plan::{
     BatchId, BlockId, CaptureStep, Draws, EntrySetup, Planner, Queries, Scratch, Size, Step,
     Touched, Upload, When,
@@ -101,10 +102,12 @@ impl Planner<'_> {
         self.positions();
         let groups = self.plan.entry_groups.len();
         let sized = |size: usize| groups * size;
+        let steps = groups as u64 + u64::from(self.plan.entry_blocks);
+        let turns = Turns::of_entries(self.limits, steps);
         let emit_batches = self.plan.scratch(Scratch::Batches, sized(size_of::<Batch>()) as u64);
         let jobs = Upload::EntryJobs { entries, emit_batches };
         let jobs = self.plan.upload(jobs, sized(size_of::<EntryJob>()));
-        let place = Upload::PlaceEntries { jobs, count: groups as u32 };
+        let place = Upload::PlaceEntries { jobs, count: groups as u32, turn_steps: turns.steps };
         let place = self.plan.upload(place, size_of::<PlaceEntries>());
 
         self.push_captures(entries, None);
@@ -123,9 +126,8 @@ impl Planner<'_> {
             self.plan.steps.push(kernel(Kernel::EntrySums, sums, [workgroups, 1]));
         }
         self.push_barrier(Barrier::SumsToPlace, Touched::Unknown);
-        // One for each group, and for its blocks one more than there are.
-        let is_serial = self.is_serial(2 * groups as u64 + u64::from(self.plan.entry_blocks));
-        self.plan.steps.push(kernel(Kernel::PlaceEntries { is_serial }, place, [1, 1]));
+        let is_serial = self.limits.serial_kernels;
+        self.plan.push_turns(Kernel::PlaceEntries { is_serial }, place, turns);
         if self.collected.has_targets() && groups > 0 {
             self.push_barrier(Barrier::PlaceToCapture, Touched::Captured);
             self.push_captures(entries, Some(emit_batches));

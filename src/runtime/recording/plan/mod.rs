@@ -39,6 +39,9 @@
 //! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
 //! if an earlier recording wrote the position, a first step copies the position.
 //!
+//! On processors, the setup kernel and the place kernel have a single invocation. For very many draws they are dispatched
+//! several times, with barriers between (turns.rs).
+//!
 //! Several captures that were begun in one [`Capture`](crate::runtime::Capture) are planned together, as in place.rs,
 //! if all their positions and draws are known, and if no capture accesses bytes that another one writes
 //! ([`Plan::make_joined`]). Otherwise each part of each capture has its own plan.
@@ -71,6 +74,7 @@ mod step;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests;
+mod turns;
 
 use std::ops::Range;
 
@@ -85,6 +89,7 @@ pub(super) use self::place::{ListedNumber, Placed};
 pub(super) use self::restarts::RestartTables;
 pub(super) use self::setup::Group;
 pub(super) use self::step::{CaptureStep, Draws, Size, Step, Touched, When};
+pub(super) use self::turns::TURN_WORKGROUPS;
 use crate::runtime::device::barrier::Barrier;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::device::fold::fold;
@@ -145,8 +150,10 @@ pub(super) struct Limits {
     pub(super) by_descriptors: bool,
     /// Whether dispatches may be indirect.
     pub(super) indirect_dispatch: bool,
-    /// Whether a single invocation of a kernel processes the draws, unless they need too many rounds of loops.
+    /// Whether a single invocation of a kernel processes the draws.
     pub(super) serial_kernels: bool,
+    /// The number of rounds of loops that such an invocation may take: [`MAX_KERNEL_ROUNDS`], except in tests.
+    pub(super) kernel_rounds: u64,
     /// Whether Vulkan pipelines for one draw test the alignment of accesses.
     pub(super) tests_alignment: bool,
     /// Whether a test omits [`Barrier::ValuesToEnds`]. In that case the ends of queries are recorded before the

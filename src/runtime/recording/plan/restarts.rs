@@ -120,7 +120,7 @@ impl Planner<'_> {
 
 /// Returns the range of indices of a draw's table of restarts. The address of the table is still 0. If only the GPU
 /// knows which indices are drawn, `first` and `count` of `command` have another meaning, and the range contains all
-/// bound indices. `restarts_of` in shaders/restart.wgsl implements the same rule.
+/// bound indices. `range_of_draw` in shaders/restart.wgsl implements the same rule.
 fn range_of(command: &DrawCommand) -> RestartRange {
     let (first, limit) = match command.kind {
         kind::DIRECT => {

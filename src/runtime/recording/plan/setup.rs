@@ -4,7 +4,7 @@
 //! ```text
 //! barrier; restarts of all index buffers, one dispatch;   (with primitive restart)
 //! barrier; scan over the restarts;                        (of more than 8,192 indices)
-//! barrier; setup, one workgroup;
+//! barrier; setup, one workgroup;                          (on processors, and for many draws, in turns)
 //! barrier; captures
 //! ```
 //!
@@ -19,15 +19,14 @@ use crate::runtime::recording::collect::{
     Collected, CollectedDraw, Position, invocations_per_item,
 };
 use crate::runtime::recording::plan::place::{joined_topology, shared_topology, unclamped_draw};
+use crate::runtime::recording::plan::turns::Turns;
 use crate::runtime::recording::plan::{
     BatchId, BlockId, CaptureStep, Draws, EntrySetup, Planner, Queries, Scratch, Size, Step,
     Touched, Upload, When,
 };
 use vkxfb_rewriter::counts::BoundBuffer;
 use vkxfb_rewriter::lower::kernel::{self, Kernel, SetupDraws};
-use vkxfb_rewriter::sysval::setup::{
-    BATCH_SIZE, DrawCommand, RESTART_BLOCK, RestartedDraw, Setup, kind,
-};
+use vkxfb_rewriter::sysval::setup::{BATCH_SIZE, DrawCommand, RestartedDraw, Setup, kind};
 use vkxfb_rewriter::sysval::{Address, DrawSysvals};
 use vkxfb_rewriter::topology::XfbTopology;
 
@@ -81,19 +80,6 @@ struct KnownDraw {
     workgroups: [u32; 2],
 }
 
-/// llvmpipe ends all loops of an invocation after 65,535 rounds. A loop takes one more round than it has, in which it
-/// ends. Some are left for the loops of a kernel that do not depend on its draws.
-const MAX_ROUNDS: u64 = 65_535 - 16;
-
-/// The largest number of rounds that a draw takes in a setup kernel of a single invocation: one of the loop over draw
-/// commands, two over the draws of a command, three over queries.
-const ROUNDS_PER_DRAW: u64 = 1 + 2 + 3;
-
-/// The largest number of rounds that a draw with primitive restart takes in addition: two of the loop over the index
-/// behind its first restart and its end, and at both of them one for each segment between restarts of a block, and one
-/// more.
-const ROUNDS_PER_RESTARTED_DRAW: u64 = 2 * (1 + RESTART_BLOCK / 2);
-
 impl Planner<'_> {
     /// Plans a setup kernel, and captures of the draws that it places.
     ///
@@ -106,10 +92,7 @@ impl Planner<'_> {
         let known = self.known_restarted_draw();
         let restarts = self.plan_restarts();
         self.positions();
-        let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
-        let batches = self.plan.scratch(Scratch::Batches, batches);
-        let parameters = self.setup_parameters(batches, restarts.is_some(), None);
-        self.push_setup(false, parameters, restarts, known.is_some())?;
+        let batches = self.push_setup(None, restarts, known.is_some())?;
         let barrier = |which, then| Step::Barrier { which, when: When::Always, then };
         if !self.collected.has_targets() || self.plan.groups.iter().all(Group::is_empty) {
             return Ok(());
@@ -147,37 +130,32 @@ impl Planner<'_> {
         entry_setup: EntrySetup,
     ) -> Result<BlockId, RuntimeError> {
         let restarts = self.plan_restarts();
-        let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
-        let batches = self.plan.scratch(Scratch::Batches, batches);
-        let parameters = self.setup_parameters(batches, restarts.is_some(), Some(entry_setup));
-        self.push_setup(true, parameters, restarts, false)?;
-        Ok(batches)
+        self.push_setup(Some(entry_setup), restarts, false)
     }
 
-    /// Adds a setup kernel, and before it the kernels that find restarts. `makes_entries` says whether the draws have
-    /// geometry or tessellation shaders, so that the kernel divides them into entries. If `is_known` is true, the
-    /// captures after the setup kernel do not depend on its results.
+    /// Adds a setup kernel, and before it the kernels that find restarts. If the draws have geometry or tessellation
+    /// shaders, the kernel divides them into entries, as `entry_setup` says. If `is_known` is true, the captures after
+    /// the setup kernel do not depend on its results. Returns the block that contains a batch for each group of draws.
     ///
     /// # Errors
     /// [`RuntimeError::DispatchTooLarge`].
     fn push_setup(
         &mut self,
-        makes_entries: bool,
-        parameters: BlockId,
+        entry_setup: Option<EntrySetup>,
         restarts: Option<BlockId>,
         is_known: bool,
-    ) -> Result<(), RuntimeError> {
-        let rounds = self.collected.draws.iter().map(|draw| {
-            let restarts = if draw.is_restarted() { ROUNDS_PER_RESTARTED_DRAW } else { 0 };
-            draw.count() * (ROUNDS_PER_DRAW + restarts)
-        });
-        // The kernel processes draws of geometry and tessellation shaders in two rounds.
-        let times = if makes_entries { 2 } else { 1 };
-        let is_serial = self.is_serial(rounds.fold(0, u64::saturating_add).saturating_mul(times));
+    ) -> Result<BlockId, RuntimeError> {
+        // The kernel processes draws of geometry and tessellation shaders twice.
+        let times = if entry_setup.is_some() { 2 } else { 1 };
+        let draws = self.most_draws().saturating_mul(times);
+        let turns = Turns::of_draws(self.limits, draws, restarts.is_some());
+        let batches = self.plan.groups.len() as u64 * BATCH_SIZE;
+        let batches = self.plan.scratch(Scratch::Batches, batches);
+        let parameters = self.setup_parameters(batches, restarts.is_some(), turns, entry_setup);
         let setup = Kernel::Setup(kernel::Setup {
             restarts: restarts.is_some(),
-            makes_entries,
-            draws: match (is_serial, self.has_several()) {
+            makes_entries: entry_setup.is_some(),
+            draws: match (self.limits.serial_kernels, self.has_several()) {
                 (true, _) => SetupDraws::Serial,
                 (false, true) => SetupDraws::Several,
                 (false, false) => SetupDraws::One,
@@ -199,13 +177,8 @@ impl Planner<'_> {
             let then = if is_known { Touched::CapturedAndCounted } else { Touched::Unknown };
             steps.push(barrier(Barrier::RestartToSetup, then));
         }
-        self.plan.steps.push(Step::Kernel { kernel: setup, parameters, workgroups: [1, 1] });
-        Ok(())
-    }
-
-    /// Whether a kernel has a single invocation, which needs so many rounds of loops.
-    pub(super) fn is_serial(&self, rounds: u64) -> bool {
-        self.limits.serial_kernels && rounds <= MAX_ROUNDS
+        self.plan.push_turns(setup, parameters, turns);
+        Ok(batches)
     }
 
     /// Adds a block for the parameters of the setup kernel, and blocks for its inputs and outputs. Returns the block of
@@ -214,6 +187,7 @@ impl Planner<'_> {
         &mut self,
         batches: BlockId,
         has_restarts: bool,
+        turns: Turns,
         entry_setup: Option<EntrySetup>,
     ) -> BlockId {
         let Collected { draws: commands, .. } = self.collected;
@@ -223,7 +197,7 @@ impl Planner<'_> {
         let draw_stride =
             if has_restarts { size_of::<RestartedDraw>() } else { size_of::<DrawSysvals>() };
         let most = match entry_setup {
-            Some(_) => commands.iter().map(CollectedDraw::count).sum(),
+            Some(_) => self.most_draws(),
             None => self.most_placed_draws(),
         };
         let placed = most * draw_stride as u64;
@@ -241,6 +215,7 @@ impl Planner<'_> {
             groups,
             batches,
             draw_stride,
+            turn_draws: turns.steps,
             has_queries,
             entry_setup,
         };
@@ -294,9 +269,13 @@ impl Planner<'_> {
         if !self.has_several() {
             return draws.len() as u64;
         }
-        let all = draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add);
         let buffers = self.collected.bound_targets().map(|target| target.buffer);
-        most_placed(all, self.plan.groups.len() as u64, buffers)
+        most_placed(self.most_draws(), self.plan.groups.len() as u64, buffers)
+    }
+
+    /// The largest number of draws of all commands.
+    fn most_draws(&self) -> u64 {
+        self.collected.draws.iter().map(CollectedDraw::count).fold(0, u64::saturating_add)
     }
 
     /// Returns the draw of the collected capture if it is the only one, has primitive restart, and the CPU knows

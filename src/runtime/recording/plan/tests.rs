@@ -24,6 +24,7 @@ const ADDRESSES: Limits = Limits {
     workgroups_per_axis: 65535,
     shared_workgroups: 64,
     serial_kernels: false,
+    kernel_rounds: 65_535,
     entries: 1 << 10,
     by_descriptors: false,
     indirect_dispatch: true,
@@ -196,28 +197,30 @@ fn check(plan: &Plan) {
         match *step {
             Step::MovePositions(block) => is_scratch(block, Scratch::MovedPositions),
             Step::Barrier { .. } => {}
-            Step::Kernel { kernel, parameters, .. } => assert!(matches!(
-                (kernel, upload(parameters)),
-                (Kernel::Finish, Upload::Finish { .. })
-                    | (Kernel::Resume, Upload::Resume { .. })
-                    | (
-                        Kernel::Setup(kernel::Setup { makes_entries: false, .. }),
-                        Upload::Setup { entry_setup: None, .. }
-                    )
-                    | (
-                        Kernel::Setup(kernel::Setup { makes_entries: true, .. }),
-                        Upload::Setup { entry_setup: Some(_), .. }
-                    )
-                    | (Kernel::EntrySums, Upload::EntrySums { .. })
-                    | (Kernel::PlaceEntries { .. }, Upload::PlaceEntries { .. })
-                    | (
-                        Kernel::Restart
-                            | Kernel::RestartScan
-                            | Kernel::PatchRestart
-                            | Kernel::PatchRestartScan,
-                        Upload::Reduction { .. }
-                    )
-            )),
+            Step::Kernel { kernel, parameters, .. } | Step::Turns { kernel, parameters, .. } => {
+                assert!(matches!(
+                    (kernel, upload(parameters)),
+                    (Kernel::Finish, Upload::Finish { .. })
+                        | (Kernel::Resume, Upload::Resume { .. })
+                        | (
+                            Kernel::Setup(kernel::Setup { makes_entries: false, .. }),
+                            Upload::Setup { entry_setup: None, .. }
+                        )
+                        | (
+                            Kernel::Setup(kernel::Setup { makes_entries: true, .. }),
+                            Upload::Setup { entry_setup: Some(_), .. }
+                        )
+                        | (Kernel::EntrySums, Upload::EntrySums { .. })
+                        | (Kernel::PlaceEntries { .. }, Upload::PlaceEntries { .. })
+                        | (
+                            Kernel::Restart
+                                | Kernel::RestartScan
+                                | Kernel::PatchRestart
+                                | Kernel::PatchRestartScan,
+                            Upload::Reduction { .. }
+                        )
+                ))
+            }
             Step::Capture(CaptureStep { draws, size, .. }) => {
                 match draws {
                     Draws::Pushed(_) => {}
@@ -259,6 +262,7 @@ fn described(step: &Step) -> String {
         Step::MovePositions(_) => "positions are moved".to_owned(),
         Step::Barrier { which, when, then } => format!("barrier {which:?} {when:?} {then:?}"),
         Step::Kernel { kernel, workgroups: [x, y], .. } => format!("{kernel} {x} x {y}"),
+        Step::Turns { kernel, count, .. } => format!("{kernel} in {count} turns"),
         Step::Capture(CaptureStep { key, draws, size, .. }) => {
             let draws = match draws {
                 Draws::Pushed(_) => "one pushed".to_owned(),
@@ -506,6 +510,53 @@ fn what_is_indirect_is_placed_by_the_gpu() {
         plan(&direct, &small, &NO_COUNTERS).last().unwrap(),
         "capture batch 0, workgroups up to 11: General, indexed, checked"
     );
+}
+
+/// A kernel of a single invocation has a turn for each 10,917 draws, of which llvmpipe executes all rounds of loops.
+#[test]
+fn kernels_of_one_invocation_work_in_turns() {
+    let limits = Limits { serial_kernels: true, ..ADDRESSES };
+    let planned = |draws: &[CollectedDraw]| {
+        let mut plan = Plan::default();
+        plan.make(&limits, &captured(draws), &COUNTERS, true).unwrap();
+        check(&plan);
+        let turns = plan.blocks.iter().find_map(|block| match block.contents {
+            Contents::Upload(Upload::Setup { turn_draws, .. }) => Some(turn_draws),
+            _ => None,
+        });
+        let kernels = plan.steps.iter().map(described);
+        let kernels = kernels.filter(|step| !step.starts_with("capture"));
+        (turns, kernels.collect::<Vec<_>>())
+    };
+    let [before, after] =
+        ["barrier BeforeSetup Always Unknown", "barrier SetupToCapture Always Captured"];
+    let many = indirect(draw(LIST, 0), 10_917);
+    let one = [before, "Setup by one invocation 1 x 1", after].map(str::to_owned).to_vec();
+    assert_eq!(planned(&[many]), (Some(u32::MAX), one));
+    let two = [before, "Setup by one invocation in 2 turns", after].map(str::to_owned).to_vec();
+    assert_eq!(planned(&[many, draw(LIST, 3)]), (Some(10_917), two));
+    let (turns, steps) = planned(&[indirect(indexed(draw(STRIP, 0), true), 5000)]);
+    assert_eq!(turns, Some(897));
+    let kernel = "Setup with restarts by one invocation in 6 turns".to_owned();
+    assert!(steps.contains(&kernel), "{steps:?}");
+
+    // Draws of geometry shaders are processed twice, and the place kernel may have turns, too.
+    let limits = Limits { kernel_rounds: 332, entries: 1 << 16, ..limits };
+    let draws = with_later_stages(&[indirect(draw(LIST, 0), 40)]);
+    let captured = "batch 0 counted, workgroups indirect: General, indexed, checked, List";
+    let steps = [
+        before,
+        "Setup of later stages by one invocation in 2 turns",
+        "barrier SetupToCapture Always Unknown",
+        &format!("capture {captured}"),
+        "barrier CountsToSums Always Unknown",
+        "EntrySums 128 x 1",
+        "barrier SumsToPlace Always Unknown",
+        "PlaceEntries by one invocation in 2 turns",
+        "barrier PlaceToCapture Always Captured",
+        &format!("capture {}", captured.replace("counted", "emitted")),
+    ];
+    assert_eq!(plan(&limits, &draws, &NO_COUNTERS), steps);
 }
 
 /// A capture of draws with a geometry shader that converts triangles to lines.

@@ -287,6 +287,7 @@ impl Player<'_> {
                 groups,
                 batches,
                 draw_stride,
+                turn_draws,
                 has_queries,
                 entry_setup,
             } => part.push_one(Setup {
@@ -296,7 +297,7 @@ impl Player<'_> {
                 batches: at(batches),
                 draw_stride,
                 command_count: self.collected.draws.len() as u32,
-                reserved: 0,
+                turn_draws,
                 workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
                 has_queries: has_queries.into(),
                 entry_bits: entry_setup.map_or(0, |entry_setup| entry_setup.entry_bits),
@@ -337,10 +338,10 @@ impl Player<'_> {
                     generated_query: self.resolve(group.queries.generated),
                 }))
             }
-            Upload::PlaceEntries { jobs, count } => part.push_one(PlaceEntries {
+            Upload::PlaceEntries { jobs, count, turn_steps } => part.push_one(PlaceEntries {
                 jobs: at(jobs),
                 job_count: count,
-                reserved: 0,
+                turn_steps,
                 progress: self.progress(),
             }),
             Upload::RestartRanges => {

@@ -176,6 +176,7 @@ pub(super) fn limits_of(ctx: &Context) -> Limits {
         by_descriptors: ctx.table().is_some(),
         indirect_dispatch: ctx.has_indirect_dispatch(),
         serial_kernels: ctx.serial_kernels(),
+        kernel_rounds: ctx.kernel_rounds(),
         tests_alignment: ctx.tests_alignment(),
         ends_first: ctx.omits(Barrier::ValuesToEnds),
     }
@@ -253,7 +254,7 @@ impl<'a> Player<'a> {
         let mut last = None;
         for step in &self.plan.steps {
             match step {
-                Step::Kernel { kernel, .. } => {
+                Step::Kernel { kernel, .. } | Step::Turns { kernel, .. } => {
                     let pipelines = self.kernels.pipelines()?;
                     for transport in std::iter::once(here).chain(other) {
                         let none = vk::PipelineCache::null();
@@ -286,7 +287,8 @@ impl<'a> Player<'a> {
     /// # Safety
     /// The requirements of [`record`](Self::record) apply.
     unsafe fn find_sets(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
-        let has_kernels = self.plan.steps.iter().any(|step| matches!(step, Step::Kernel { .. }));
+        let is_kernel = |step: &Step| matches!(step, Step::Kernel { .. } | Step::Turns { .. });
+        let has_kernels = self.plan.steps.iter().any(is_kernel);
         unsafe {
             if has_kernels {
                 self.places.kernel_set = self.descriptor_set(playback, User::Kernels)?;

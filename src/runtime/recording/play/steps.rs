@@ -11,7 +11,8 @@ use crate::runtime::pipelines::pipeline::DrawSource;
 use crate::runtime::pipelines::pipeline::Pipeline;
 use crate::runtime::recording::collect::{BoundCaptureBuffer, Collected};
 use crate::runtime::recording::plan::{
-    BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, Touched, When,
+    BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, TURN_WORKGROUPS, Touched,
+    When,
 };
 use crate::runtime::recording::play::{BoundState, Playback, Player};
 use crate::runtime::recording::set_arguments::SetArguments;
@@ -44,6 +45,15 @@ impl Player<'_> {
                     }
                     Step::Kernel { kernel, parameters, workgroups } => {
                         self.record_kernel(playback, kernel, parameters, workgroups)?;
+                    }
+                    Step::Turns { kernel, parameters, count } => {
+                        let [first, later] = TURN_WORKGROUPS;
+                        self.record_kernel(playback, kernel, parameters, first)?;
+                        for _ in 1..count {
+                            let (which, when) = (Barrier::BetweenTurns, When::Always);
+                            self.record_barrier(playback, which, when, Touched::Unknown);
+                            self.record_kernel(playback, kernel, parameters, later)?;
+                        }
                     }
                     Step::Capture(capture) => {
                         self.scarce_barrier(playback, follows_capture && self.captures_overlap());
