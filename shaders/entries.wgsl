@@ -84,7 +84,8 @@ struct PlaceEntries {
     // The address of an array of `EntryJob`, one for each dispatch, in the order of the draws.
     jobs: vec2<u32>,
     job_count: u32,
-    // The largest number of jobs and blocks that a turn of the serial kernel processes, or NONE if it has only one turn.
+    // The largest number of jobs and blocks that a turn of the serial kernel processes, or NONE if it has only one
+    // turn.
     turn_steps: u32,
     // A `Progress` follows.
 }

@@ -1,7 +1,7 @@
 // The place kernel (xfb_place_entries in entries.wgsl) for drivers that run shaders on a CPU: a single invocation
-// processes one block of entries after the other. It works in turns, as setup_serial.wgsl says: a turn processes at most
-// `turn_steps` blocks and jobs, and stores where it stopped in the memory of the last job's `Batch` for the emit pass. A
-// stop has the `draw_count` NONE, which no batch has.
+// processes one block of entries after the other. It works in turns, as setup_serial.wgsl says: a turn processes at
+// most `turn_steps` blocks and jobs, and stores where it stopped in the memory of the last job's `Batch` for the emit
+// pass. A stop has the `draw_count` NONE, which no batch has.
 
 @compute @workgroup_size(1)
 fn xfb_place_entries_serial(

@@ -609,8 +609,8 @@ struct CountedRestarts {
     prefix: Prefix,
 }
 
-// Where a draw's indices are in the range of its table of restarts, as if there were no restart. The range of an indirect
-// draw's table has all bound indices, that of any other draw only the draw's indices, as range_of in
+// Where a draw's indices are in the range of its table of restarts, as if there were no restart. The range of an
+// indirect draw's table has all bound indices, that of any other draw only the draw's indices, as range_of in
 // src/runtime/recording/plan/restarts.rs sets it.
 fn range_of_draw(command: DrawCommand, arguments: Arguments) -> DrawRestarts {
     let limit = min(command.count, arguments.index_limit);

@@ -319,15 +319,15 @@ fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
 }
 
 /// llvmpipe ends the loops of an invocation after 65,535 rounds. A kernel of a single invocation takes a round for each
-/// restart in the blocks of 32 indices where a draw begins and ends. It places up to 897 draws in a turn, of commands of
-/// one draw and of a command of all.
+/// restart in the blocks of 32 indices where a draw begins and ends. It places up to 897 draws in a turn, of commands
+/// of one draw and of a command of all.
 #[test]
 fn draws_with_many_restarts_are_placed_by_one_invocation() {
     for resources in device::RESOURCES {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
-        // Every other index is a restart. Each draw begins before the last restart of a block, and ends behind the last one
-        // of another. The table of an indirect draw has blocks of all bound indices.
+        // Every other index is a restart. Each draw begins before the last restart of a block, and ends behind the last
+        // one of another. The table of an indirect draw has blocks of all bound indices.
         let indices: Vec<u32> = (0..128).map(|at| if at % 2 == 0 { 0xffff } else { at }).collect();
         let draw = DrawIndexed { first_index: 29, ..DrawIndexed::new(66) };
         for (commands, each) in [(897, 1), (898, 1), (1, 897), (1, 25_000)] {

@@ -368,8 +368,8 @@ fn draws_are_placed_across_blocks() {
     }
 }
 
-/// Kernels of a single invocation place at most 10,917 draws in a turn. They go on where they stopped, within a command,
-/// a query or a group.
+/// Kernels of a single invocation place at most 10,917 draws in a turn. They go on where they stopped, within a
+/// command, a query or a group.
 #[test]
 fn draws_are_placed_in_turns() {
     for resources in device::RESOURCES {

@@ -46,7 +46,8 @@ pub enum Kernel {
     /// workgroup adds up one block of entries.
     EntrySums,
     /// `shaders/entries.wgsl`, `shaders/entries_serial.wgsl`: computes, from the sums of
-    /// [`EntrySums`](Self::EntrySums), where the records of each block of entries begin, and how many of them fit into the capture buffers.
+    /// [`EntrySums`](Self::EntrySums), where the records of each block of entries begin, and how many of them fit into
+    /// the capture buffers.
     PlaceEntries {
         /// Whether the kernel has a single invocation ([`Self::is_serial`]).
         is_serial: bool,

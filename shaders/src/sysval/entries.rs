@@ -72,8 +72,8 @@ pub struct PlaceEntries {
     pub jobs: Address,
     /// The number of jobs.
     pub job_count: u32,
-    /// For the serial kernel, which works in turns: the largest number of jobs and blocks that a turn processes. 2^32 - 1
-    /// for a kernel that has only one turn.
+    /// For the serial kernel, which works in turns: the largest number of jobs and blocks that a turn processes. It is
+    /// 2^32 - 1 for a kernel that has only one turn.
     pub turn_steps: u32,
     /// Where the capture begins in its buffers, and where the position after it is written.
     pub progress: Progress,

@@ -426,8 +426,8 @@ impl Context {
         self.shared.serial_kernels
     }
 
-    /// The number of rounds of all loops that an invocation of such a kernel may take: [`MAX_KERNEL_ROUNDS`], or less in
-    /// tests.
+    /// The number of rounds of all loops that an invocation of such a kernel may take: [`MAX_KERNEL_ROUNDS`], or less
+    /// in tests.
     pub(crate) fn kernel_rounds(&self) -> u64 {
         self.shared.kernel_rounds
     }

@@ -39,8 +39,8 @@
 //! Queries that have ended need further steps at the end: barrier; finish kernel; barrier. Under the descriptor plan,
 //! if an earlier recording wrote the position, a first step copies the position.
 //!
-//! On processors, the setup kernel and the place kernel have a single invocation. For very many draws they are dispatched
-//! several times, with barriers between (turns.rs).
+//! On processors, the setup kernel and the place kernel have a single invocation. For very many draws they are
+//! dispatched several times, with barriers between (turns.rs).
 //!
 //! Several captures that were begun in one [`Capture`](crate::runtime::Capture) are planned together, as in place.rs,
 //! if all their positions and draws are known, and if no capture accesses bytes that another one writes

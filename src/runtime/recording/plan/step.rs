@@ -23,8 +23,8 @@ pub(in crate::runtime::recording) enum Step {
         /// The number of workgroups along the axes x and y.
         workgroups: [u32; 2],
     },
-    /// A kernel of a single invocation in several [turns](crate::runtime::recording::plan::turns), with barriers between
-    /// them. They are one step, so that a plan takes no more host memory for a command of many draws.
+    /// A kernel of a single invocation in several [turns](crate::runtime::recording::plan::turns), with barriers
+    /// between them. They are one step, so that a plan takes no more host memory for a command of many draws.
     Turns {
         kernel: Kernel,
         parameters: BlockId,

@@ -1,15 +1,15 @@
 //! Turns of the kernels of a single invocation, which processors have in place of those of whole workgroups.
 //!
-//! llvmpipe ends all loops of an invocation after 65,535 rounds. So such a kernel works in turns: it is dispatched several
-//! times with the same parameters, and each turn goes on where the one before it stopped. The CPU plans as many turns as
-//! the largest number of draws needs.
+//! llvmpipe ends all loops of an invocation after 65,535 rounds. So such a kernel works in turns: it is dispatched
+//! several times with the same parameters, and each turn goes on where the one before it stopped. The CPU plans as many
+//! turns as the largest number of draws needs.
 
 use crate::runtime::recording::plan::{BlockId, Limits, Plan, Step};
 use vkxfb_rewriter::lower::kernel::Kernel;
 use vkxfb_rewriter::sysval::setup::RESTART_BLOCK;
 
-/// The workgroups of the first turn, and of a turn that goes on where another one stopped. There the second workgroup does
-/// nothing: by their number the kernel knows that the turn is not the first one.
+/// The workgroups of the first turn, and of a turn that goes on where another one stopped. There the second workgroup
+/// does nothing: by their number the kernel knows that the turn is not the first one.
 pub(in crate::runtime::recording) const TURN_WORKGROUPS: [[u32; 2]; 2] = [[1, 1], [2, 1]];
 
 /// The largest number of rounds of those loops of a kernel that do not depend on its draws.
