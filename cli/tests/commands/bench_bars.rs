@@ -4,8 +4,9 @@
 //!
 //! It takes minutes, needs a machine without other load, and is not part of the ordinary run:
 //! `cargo test --release -p vkxfb-cli --test commands -- --ignored --nocapture bench_bars`. With
-//! `VKXFB_BENCH_JSON=FILE` it reads the output of `vkxfb bench --json` instead. A bar should be
-//! raised when a capture gets faster.
+//! `VKXFB_BENCH_JSON=FILE` it reads the output of `vkxfb bench --json` instead, as of the newest
+//! lavapipe (`tests/setup.sh --newest run-newest target/release/vkxfb bench --json ...`), whose bars
+//! they are. A bar should be raised when a capture gets faster.
 
 use std::process::Command;
 
@@ -48,7 +49,10 @@ fn result<'a>(case: &'a Value, contestant: &Value) -> Option<&'a Value> {
 fn below(bars: &Value, report: &Value) -> Vec<String> {
     let device = report["device"]["name"].as_str().unwrap();
     let expected = bars["device"].as_str().unwrap();
-    assert!(device.contains(expected), "the bars are those of {expected}; this is {device}");
+    let driver = report["device"]["driver"].as_str().unwrap();
+    let version = bars["driver"].as_str().unwrap();
+    let is_theirs = device.contains(expected) && driver.contains(version);
+    assert!(is_theirs, "the bars are those of {expected}, {version}; this is {device}, {driver}");
     let mut below = Vec::new();
     for bar in bars["bars"].as_array().unwrap() {
         let (workload, topology, contestant) =
