@@ -2,7 +2,6 @@
 //! the layer stores the commands until the pass ends.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
 
 use std::cell::RefCell;
 use std::fmt::Debug;

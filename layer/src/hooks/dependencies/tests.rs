@@ -2,7 +2,6 @@
 //! that it gets.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};

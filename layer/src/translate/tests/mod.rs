@@ -2,7 +2,6 @@
 //! chains.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
-#![allow(clippy::undocumented_unsafe_blocks, reason = "all arguments are those of these tests")]
 
 mod masks;
 mod passes;
