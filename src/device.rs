@@ -7,9 +7,9 @@ use ash::vk;
 use crate::lower::Backend;
 use crate::runtime::{
     ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureDesc, ConsumerScope,
-    Context, CounterBuffer, CreateInfoAdditions, Destroy, Kernels, MemoryAllocator, MemoryLocation,
-    Pipeline, Profile, QueryKind, QueryPool, Recorded, Recorder, RuntimeError, SimpleAllocator,
-    Stages, StagesError, required_features,
+    Context, CounterBuffer, Destroy, Kernels, MemoryAllocator, MemoryLocation, Pipeline, Profile,
+    QueryKind, QueryPool, Recorded, Recorder, RuntimeError, SimpleAllocator, Stages, StagesError,
+    required_features,
 };
 
 /// An allocator that a [`Device`] owns.
@@ -110,17 +110,11 @@ impl Device {
             let version = instance_api_version;
             let mut capabilities = Capabilities::query(entry, instance, version, physical_device)?;
             capabilities.restrict_to(profile);
-            let required = required_features(&capabilities, &[Backend::Compute])?;
-            let mut additions = CreateInfoAdditions::default();
-            let device = instance
-                .create_device(physical_device, &required.add_to(info, &mut additions), None)
-                .map_err(RuntimeError::vulkan("vkCreateDevice"))?;
-            let made =
-                Context::new(instance, &device, capabilities, required).and_then(|context| {
-                    let allocator = SimpleAllocator::new(instance, physical_device, &context);
-                    Self::new(context, allocator)
-                });
-            match made {
+            let backends = &[Backend::Compute];
+            let (device, context) =
+                Context::create_device_of(instance, physical_device, info, capabilities, backends)?;
+            let allocator = SimpleAllocator::new(instance, physical_device, &context);
+            match Self::new(context, allocator) {
                 Ok(this) => Ok(Self { is_owned: true, ..this }),
                 Err(error) => {
                     device.destroy_device(None);

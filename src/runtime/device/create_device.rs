@@ -48,10 +48,30 @@ impl Context {
         info: vk::DeviceCreateInfo<'_>,
         backends: &[Backend],
     ) -> Result<(ash::Device, Self), RuntimeError> {
+        unsafe {
+            let version = instance_api_version;
+            let capabilities = Capabilities::query(entry, instance, version, physical_device)?;
+            Self::create_device_of(instance, physical_device, info, capabilities, backends)
+        }
+    }
+
+    /// Like [`create_device`](Self::create_device), and uses no more of the device than `capabilities`, which may be less
+    /// than it has.
+    ///
+    /// # Errors
+    /// The errors of [`create_device`](Self::create_device).
+    ///
+    /// # Safety
+    /// The requirements of [`create_device`](Self::create_device) apply; `capabilities` are those of the physical device.
+    pub(crate) unsafe fn create_device_of(
+        instance: &ash::Instance,
+        physical_device: vk::PhysicalDevice,
+        info: vk::DeviceCreateInfo<'_>,
+        capabilities: Capabilities,
+        backends: &[Backend],
+    ) -> Result<(ash::Device, Self), RuntimeError> {
         // SAFETY: the caller's contract; the device is used by nobody else where it is destroyed.
         unsafe {
-            let capabilities =
-                Capabilities::query(entry, instance, instance_api_version, physical_device)?;
             let required = required_features(&capabilities, backends)?;
             let mut additions = CreateInfoAdditions::default();
             let info = required.add_to(info, &mut additions);
