@@ -158,7 +158,8 @@ fn a_ratio_below_its_bar_is_found() {
         }
         below(&bars, &report)
     };
-    let report = serde_json::json!({ "device": { "name": "llvmpipe (test)" }, "cases": cases });
+    let device = serde_json::json!({ "name": "llvmpipe (test)", "driver": "Mesa 26.0 (test)" });
+    let report = serde_json::json!({ "device": device, "cases": cases });
     assert_eq!(below(&bars, &report), Vec::<String>::new());
 
     let spoil = |f: &dyn Fn(&mut Value)| {
