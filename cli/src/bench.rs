@@ -78,7 +78,9 @@ const EXAMPLES: &str = "Examples:
   vkxfb bench --part draw --topology triangle-strip --size 64 --vertices 1Mi,16Mi
 
 Exit status: 0 all right; 1 a capture is wrong; 2 something kept the benchmark
-from running, or the validation layer reported something.";
+from running, or the validation layer reported something. With --json
+the error is an object then if there is no loader, driver or device,
+{ \"error\": \"...\" }.";
 
 /// Parses a count, which may have a binary unit: 300, 16Ki, 1Mi.
 fn parse_count(text: &str) -> Result<u32, String> {
@@ -122,14 +124,15 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<u8> {
     // The arguments are checked before the device is opened, so that errors are reported at once.
     let plan = arguments.plan()?;
     crate::files::check_outputs([&arguments.plot])?;
-    let mut gpu = Gpu::open(&OpenOptions {
+    let gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
         profile: arguments.profile.into(),
         resources: arguments.resources.into(),
         unoptimized: arguments.unoptimized,
         validation: arguments.validate,
         ..OpenOptions::default()
-    })?;
+    });
+    let mut gpu = crate::print::error_as_json(gpu, arguments.json)?;
     // Backends that the user names must be available on the device.
     let asked: Vec<Backend> = arguments.backend.iter().filter_map(|c| c.backend()).collect();
     for backend in asked {

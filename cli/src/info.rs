@@ -122,15 +122,7 @@ pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
         profile: arguments.profile.into(),
         ..OpenOptions::default()
     };
-    let devices = match devices(&options) {
-        Ok(devices) => devices,
-        Err(error) => {
-            if arguments.json {
-                crate::print::show_json(&serde_json::json!({ "error": error.to_string() }))?;
-            }
-            return Err(error.into());
-        }
-    };
+    let devices = crate::print::error_as_json(devices(&options), arguments.json)?;
     let installed = installed();
     // Without the loader nothing reads the variable.
     let not_found = match (&arguments.driver, std::env::var(ASKED)) {

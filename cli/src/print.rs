@@ -40,6 +40,22 @@ pub(crate) fn show_json(value: &impl Serialize) -> Result<()> {
     show_json_text(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
+/// Passes on a result. With `--json` an error is also shown as an object, `{ "error": "..." }`, in place of what the
+/// command would have shown.
+pub(crate) fn error_as_json<T>(
+    result: Result<T, impl Into<anyhow::Error>>,
+    is_json: bool,
+) -> Result<T> {
+    let error = match result {
+        Ok(value) => return Ok(value),
+        Err(error) => error.into(),
+    };
+    if is_json {
+        show_json(&serde_json::json!({ "error": error.to_string() }))?;
+    }
+    Err(error)
+}
+
 /// Like [`show`], for JSON, which means the same afterwards.
 pub(crate) fn show_json_text(json: &str) -> Result<()> {
     put(anstream::stdout(), terminal::json(json).as_bytes())

@@ -19,3 +19,4 @@ mod random_lists;
 mod rasterizing;
 mod resources;
 mod stages;
+mod what_works;

@@ -320,7 +320,7 @@ fn the_device_captures_the_same_patches() {
             assert_eq!(at, None, "{}", case.describe());
             continue;
         }
-        // In a geometry shader behind tessellation, lavapipe's PrimitiveId counts primitives, not patches.
+        // In a geometry shader behind tessellation, the PrimitiveId of lavapipe 22.3 counts primitives, not patches.
         let modulus = if case.program.geometry.is_some() { 1000 } else { u32::MAX };
         let of_patches = |words: &[u32]| -> Vec<[u32; 4]> {
             let (records, _) = words.as_chunks::<RECORD_DWORDS>();

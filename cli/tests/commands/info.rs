@@ -82,9 +82,11 @@ fn a_layer_that_is_not_there_is_named() {
 /// Without a driver, standard output is JSON, too, and the exit status is that without `--json`.
 #[test]
 fn without_a_driver_the_error_is_json() {
-    let mut command = command(&["info", "--json"]);
-    command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
-    let ran = Ran::new(command.output().unwrap()).exits(2);
-    assert!(ran.stderr.contains("no driver"), "{}", ran.stderr);
-    assert!(ran.json()["error"].as_str().unwrap().contains("no driver"), "{}", ran.stdout);
+    for asked in ["info", "bench"] {
+        let mut command = command(&[asked, "--json"]);
+        command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+        let ran = Ran::new(command.output().unwrap()).exits(2);
+        assert!(ran.stderr.contains("no driver"), "{}", ran.stderr);
+        assert!(ran.json()["error"].as_str().unwrap().contains("no driver"), "{}", ran.stdout);
+    }
 }
