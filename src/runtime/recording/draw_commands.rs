@@ -141,9 +141,8 @@ impl Recorder<'_> {
     /// Captures indexed draws whose arguments are in a buffer.
     ///
     /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each draw. The compute
-    /// backend then searches all indices of the bound range for restarts. It does so once per capture, or between two
-    /// [flushes](Self::flush), for all indirect draws with the same topology, bound range and restart index. So do not
-    /// bind a larger range than the draws use.
+    /// backend then searches all indices of the bound range for restarts. It does so once per capture, for all indirect
+    /// draws with the same topology, bound range and restart index. So do not bind a larger range than the draws use.
     ///
     /// # Errors
     /// The errors of [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`],

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | native | the corresponding Vulkan command |
 //! | vertex | `vkCmdDraw`, with the sysvals in push constants that say where its records are written |
-//! | compute | nothing: [`Recorder::end`] or [`Recorder::flush`] records all draws |
+//! | compute | nothing: [`Recorder::end`] records all draws |
 //!
 //! The functions of [`Recorder`] are in recorder.rs and draw_commands.rs. graphics.rs implements the native and the
 //! vertex backend.

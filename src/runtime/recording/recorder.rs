@@ -54,21 +54,20 @@ use vkxfb_rewriter::topology::ProvokingVertex;
 ///
 /// An application may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during the
 /// capture. It must declare such sets by [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the native and
-/// vertex backends that works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
-/// [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
+/// vertex backends that works as in Vulkan. The compute backend records draws at [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
 /// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
 ///
 /// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are
 /// recorded before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again.
 /// A draw that reads other sets is therefore refused if kernels are needed
 /// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect
-/// draws, predicates or primitive restart, or for queries or counters after a flush.
+/// draws, predicates or primitive restart.
 ///
 /// # Memory
 /// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest recording. Later
 /// recordings up to that size make no heap allocations, except under the [descriptor
-/// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations, and each
-/// [`flush`](Self::flush) up to 40, independently of the number of draws.
+/// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations,
+/// independently of the number of draws.
 ///
 /// Data for the device is stored in an [`Arena`](crate::runtime::Arena). All the memory that a recording needs is
 /// reserved before its commands are recorded; [`Arena::growing`](crate::runtime::Arena::growing) lets the arena grow.
@@ -89,7 +88,7 @@ pub struct Recorder<'a> {
 enum Inner<'a> {
     /// Draws are recorded immediately, with a graphics pipeline.
     Graphics(Graphics<'a>),
-    /// Draws are collected, and `end` or `flush` records them.
+    /// Draws are collected, and `end` records them.
     Immediate(Immediate<'a>),
     /// Draws are collected, and the application plays the capture.
     Collect(&'a mut Capture),
@@ -103,8 +102,7 @@ struct Immediate<'a> {
 
 impl Capture {
     /// Returns a recorder whose bindings and draws are collected in this capture. It has no command buffer, so its
-    /// [`flush`](Recorder::flush) returns an error, and its [`end`](Recorder::end) calls [`end`](Self::end) of the
-    /// capture.
+    /// [`end`](Recorder::end) calls [`end`](Self::end) of the capture.
     pub fn recorder(&mut self) -> Recorder<'_> {
         Recorder { inner: Inner::Collect(self), is_open: false }
     }
@@ -367,7 +365,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Safety
     /// The sets are bound at the pipeline's bind point when the draws that read them are recorded. On the compute
-    /// backend [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`] records the draws.
+    /// backend [`end`](Self::end) or [`Capture::play`] records the draws.
     pub unsafe fn assume_descriptor_sets(
         &mut self,
         first: u32,
@@ -517,7 +515,7 @@ impl<'a> Recorder<'a> {
 
     /// Begins a query. It counts primitives of vertex stream 0 of the draws that follow. For each stream, one query of
     /// each kind can be active at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun
-    /// again. If it ended in this recording, call [`flush`](Self::flush) before the reset.
+    /// again. If it ended in this recording, [end](Self::end) the capture before the reset.
     ///
     /// # Errors
     /// The errors of [`begin_query_indexed`](Self::begin_query_indexed).
@@ -574,26 +572,6 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records the draws so far, so that the application can record commands after them: it may reset and copy queries,
-    /// and bind its own descriptor sets. Does nothing on the native and vertex backends.
-    ///
-    /// # Errors
-    /// The errors of [`Capture::play`], after which the draws are still collected. [`RuntimeError::Unsupported`] for
-    /// the [recorder of a capture](Capture::recorder), which has no command buffer.
-    ///
-    /// # Safety
-    /// The requirements of [`begin`](Self::begin) apply.
-    pub unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
-        match &mut self.inner {
-            Inner::Graphics(_) => Ok(()),
-            Inner::Collect(_) => {
-                let (backend, what) = (Backend::Compute, "a flush without a command buffer");
-                Err(RuntimeError::Unsupported { backend, what })
-            }
-            Inner::Immediate(Immediate { capture, playback }) => unsafe { capture.flush(playback) },
-        }
-    }
-
     /// Ends the capture, and writes `counters`, one for each capture buffer. If nothing was captured to a buffer, its
     /// counter gets the value that the capture began with.
     ///
@@ -609,7 +587,7 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`], [`RuntimeError::Misaligned`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Limit`] on the native backend;
     /// [`RuntimeError::Unsupported`] for counters on the vertex backend; on the compute backend the errors of
-    /// [`Capture::play`]. After an error on the compute backend, draws that were not flushed stay in the [`Capture`]:
+    /// [`Capture::play`]. After an error on the compute backend, the draws stay in the [`Capture`]:
     /// call [`Capture::end`], and then [`Capture::play`] with more memory.
     ///
     /// # Safety
