@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::runtime::pipelines::pipeline::key::{DrawSource, Key};
+use crate::runtime::pipelines::pipeline::{DrawSource, Key};
 use vkxfb_rewriter::setters;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
