@@ -201,6 +201,15 @@ unsafe fn render_pass(device: &ash::Device, format: vk::Format, count: u32) -> v
     unsafe { device.create_render_pass(&info, None) }.unwrap()
 }
 
+/// Begins a pass without attachments, of one pixel.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a pass, and dynamic rendering is enabled.
+pub unsafe fn begin_rendering(device: &ash::Device, cmd: vk::CommandBuffer) {
+    let info = vk::RenderingInfo::default().render_area(area(1)).layer_count(1);
+    unsafe { device.cmd_begin_rendering(cmd, &info) };
+}
+
 /// The render area that covers a square attachment.
 pub fn area(side: u32) -> vk::Rect2D {
     vk::Rect2D::default().extent(vk::Extent2D { width: side, height: side })

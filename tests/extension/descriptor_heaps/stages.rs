@@ -221,12 +221,10 @@ fn run((stages, kind, place): Case) {
             } else {
                 bind_objects(&device, &functions, cmd, &shaders, &objects, topology);
             }
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [4 * RECORDS as u64].as_ptr());
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.bind_target(cmd, target, 0, 4 * RECORDS as u64);
+            xfb.begin(cmd);
             raw.cmd_draw(cmd, POINTS, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
         };
         let rendering =
             vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
