@@ -114,6 +114,8 @@ impl Pass {
         unsafe { Self::of(device, render_pass(device, format, views.len() as u32), side, views) }
     }
 
+    /// # Safety
+    /// The handles are of the device, and the views of square images.
     unsafe fn of(
         device: &ash::Device,
         raw: vk::RenderPass,

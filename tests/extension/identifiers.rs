@@ -19,6 +19,9 @@ const CAPTURES_NOTHING: &str = "#version 450
 const POINTS: u32 = 5;
 
 /// Creates a pipeline of a module, or of an identifier.
+///
+/// # Safety
+/// The handles are of the device.
 unsafe fn pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,

@@ -532,6 +532,8 @@ impl Sets {
         }
     }
 
+    /// # Safety
+    /// The command buffer is being recorded.
     unsafe fn bind(&self, device: &ash::Device, cmd: vk::CommandBuffer) {
         let point = vk::PipelineBindPoint::GRAPHICS;
         unsafe {
@@ -541,6 +543,8 @@ impl Sets {
         }
     }
 
+    /// # Safety
+    /// Nothing that uses the objects is in flight.
     unsafe fn destroy(self, device: &ash::Device) {
         unsafe {
             device.destroy_pipeline(self.pipeline, None);

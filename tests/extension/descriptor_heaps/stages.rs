@@ -304,6 +304,8 @@ struct Secondary<'a> {
 }
 
 impl<'a> Secondary<'a> {
+    /// # Safety
+    /// The device is live.
     unsafe fn new(device: &'a Device, inherited: &'a heaps::Inherited) -> Self {
         let raw = &device.program.raw;
         unsafe {
@@ -319,6 +321,8 @@ impl<'a> Secondary<'a> {
         }
     }
 
+    /// # Safety
+    /// What is recorded is valid, and the command buffer is not pending.
     unsafe fn record(&self, continues: bool, record: impl FnOnce(vk::CommandBuffer)) {
         let raw = &self.device.program.raw;
         let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
@@ -339,12 +343,17 @@ impl<'a> Secondary<'a> {
         }
     }
 
+    /// # Safety
+    /// The command buffer is not pending.
     unsafe fn destroy(self) {
         unsafe { self.device.program.raw.destroy_command_pool(self.pool, None) };
     }
 }
 
 /// Creates shader objects of stages with their mappings.
+///
+/// # Safety
+/// The device is live, and the mappings are those of the shaders.
 unsafe fn create_objects(
     functions: &ext::shader_object::Device,
     shaders: &[(vk::ShaderStageFlags, Vec<u32>, &heaps::Mappings)],
@@ -405,6 +414,8 @@ unsafe fn create_objects(
     }
 }
 
+/// # Safety
+/// The command buffer is being recorded.
 unsafe fn bind_objects(
     device: &Device,
     functions: &ext::shader_object::Device,
