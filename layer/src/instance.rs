@@ -45,6 +45,9 @@ pub(crate) struct InstanceData {
 next! {
     /// Commands of the layer or driver below that not every instance has, because they belong to a later version of
     /// Vulkan or to an extension.
+    ///
+    /// Each name of a command has a function of its own, which a program that calls this name gets: the validation layer
+    /// knows by the function to which version or extension a call belongs.
     struct Optional {
         external_buffers PFN_vkGetPhysicalDeviceExternalBufferProperties
             [c"vkGetPhysicalDeviceExternalBufferProperties"];

@@ -95,6 +95,10 @@
 //! Later the loader of Debian 12 returns commands of the first layer in the chain, so this layer
 //! might call itself. Device commands can be fetched at any time.
 //!
+//! The contract of a function that programs call is the valid usage of its command: among other things, handles are
+//! live, pointers are to what the command says, and what must be synchronized is. So such a function, which has the ABI of
+//! Vulkan, states no contract of its own. In `hooks` the device was created through the layer, or the function does nothing.
+//!
 //! The functions that programs call have guards (`guard`): in `command_buffers` for commands that are recorded, in
 //! `hooks/entry` for other commands of devices, and in the functions themselves for commands of instances and physical
 //! devices.

@@ -52,7 +52,7 @@ pub(crate) mod recording;
 
 pub use device::barrier::{Barrier, ConsumerScope};
 pub use device::capabilities::{Capabilities, Limits, version_string};
-pub use device::checks::check_limit;
+pub use device::checks::{check_limit, fold};
 pub use device::choice::CaptureNeeds;
 pub use device::context::{Context, ContextId, RawDevice, overrides};
 pub use device::error::{ErrorKind, RuntimeError};
@@ -61,7 +61,6 @@ pub use device::extensions::{
     TransformFeedbackSupport, VertexDivisorSupport,
 };
 pub use device::features::{RequiredFeatures, required_features};
-pub use device::fold::fold;
 pub use device::identity::DeviceIdentity;
 pub use device::parameters::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,

@@ -114,6 +114,8 @@ impl Pass {
         unsafe { Self::of(device, render_pass(device, format, views.len() as u32), side, views) }
     }
 
+    /// # Safety
+    /// The handles are of the device, and the views of square images.
     unsafe fn of(
         device: &ash::Device,
         raw: vk::RenderPass,
@@ -199,6 +201,15 @@ unsafe fn render_pass(device: &ash::Device, format: vk::Format, count: u32) -> v
         .subpasses(&subpasses)
         .dependencies(&dependencies);
     unsafe { device.create_render_pass(&info, None) }.unwrap()
+}
+
+/// Begins a pass without attachments, of one pixel.
+///
+/// # Safety
+/// `cmd` is being recorded, outside of a pass, and dynamic rendering is enabled.
+pub unsafe fn begin_rendering(device: &ash::Device, cmd: vk::CommandBuffer) {
+    let info = vk::RenderingInfo::default().render_area(area(1)).layer_count(1);
+    unsafe { device.cmd_begin_rendering(cmd, &info) };
 }
 
 /// The render area that covers a square attachment.

@@ -9,6 +9,11 @@ use ash::{ext, vk};
 use super::portability;
 use super::settings::{alone, has_validation};
 
+/// The stages and accesses before or after a barrier.
+pub type Scope = (vk::PipelineStageFlags, vk::AccessFlags);
+
+pub const HOST_READS: Scope = (vk::PipelineStageFlags::HOST, vk::AccessFlags::HOST_READ);
+
 /// An instance whose validation messages are collected. One that no test takes fails the test when the instance is
 /// dropped.
 pub struct BareInstance {
@@ -312,34 +317,121 @@ impl BareDevice {
         }
     }
 
+    /// Creates the layout of a set with these descriptors, one for each binding.
+    pub fn set_layout(
+        &self,
+        bindings: &[(u32, vk::DescriptorType, vk::ShaderStageFlags)],
+    ) -> vk::DescriptorSetLayout {
+        let binding = |(number, ty, stages): &(u32, _, _)| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(*number)
+                .descriptor_type(*ty)
+                .descriptor_count(1)
+                .stage_flags(*stages)
+        };
+        let bindings: Vec<_> = bindings.iter().map(binding).collect();
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: the device is live.
+        unsafe { self.raw.create_descriptor_set_layout(&info, None) }.unwrap()
+    }
+
+    /// Creates a pool with room for so many descriptors, and a set of each layout.
+    ///
+    /// # Safety
+    /// The layouts are of the device.
+    pub unsafe fn descriptor_sets<const N: usize>(
+        &self,
+        layouts: [vk::DescriptorSetLayout; N],
+        sizes: &[(vk::DescriptorType, u32)],
+    ) -> (vk::DescriptorPool, [vk::DescriptorSet; N]) {
+        let size = |(ty, count): &_| vk::DescriptorPoolSize { ty: *ty, descriptor_count: *count };
+        let sizes: Vec<_> = sizes.iter().map(size).collect();
+        let info = vk::DescriptorPoolCreateInfo::default().max_sets(N as u32).pool_sizes(&sizes);
+        unsafe {
+            let pool = self.raw.create_descriptor_pool(&info, None).unwrap();
+            let info = vk::DescriptorSetAllocateInfo::default()
+                .descriptor_pool(pool)
+                .set_layouts(&layouts);
+            let sets = self.raw.allocate_descriptor_sets(&info).unwrap();
+            (pool, sets.try_into().unwrap())
+        }
+    }
+
+    /// Makes a descriptor refer to a range of a buffer.
+    ///
+    /// # Safety
+    /// The set has the descriptor, and is not in use, and the buffer has the range.
+    pub unsafe fn write_set(
+        &self,
+        (set, binding, ty): (vk::DescriptorSet, u32, vk::DescriptorType),
+        (buffer, offset, range): (vk::Buffer, u64, u64),
+    ) {
+        let infos = [vk::DescriptorBufferInfo { buffer, offset, range }];
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .dst_binding(binding)
+            .descriptor_type(ty)
+            .buffer_info(&infos);
+        unsafe { self.raw.update_descriptor_sets(&[write], &[]) };
+    }
+
+    pub fn command_pool(&self) -> vk::CommandPool {
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
+        // SAFETY: the device is live.
+        unsafe { self.raw.create_command_pool(&info, None) }.unwrap()
+    }
+
+    /// # Safety
+    /// The pool is of the device.
+    pub unsafe fn command_buffers(
+        &self,
+        pool: vk::CommandPool,
+        level: vk::CommandBufferLevel,
+        count: u32,
+    ) -> Vec<vk::CommandBuffer> {
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .level(level)
+            .command_buffer_count(count);
+        unsafe { self.raw.allocate_command_buffers(&info) }.unwrap()
+    }
+
+    /// Submits command buffers, and waits for them.
+    ///
+    /// # Safety
+    /// The command buffers are executable, and what they use lives until this returns.
+    pub unsafe fn execute(&self, commands: &[vk::CommandBuffer]) {
+        let submit = vk::SubmitInfo::default().command_buffers(commands);
+        unsafe {
+            self.raw.queue_submit(self.queue, &[submit], vk::Fence::null()).unwrap();
+            self.raw.queue_wait_idle(self.queue).unwrap();
+        }
+    }
+
+    /// Records a barrier for memory.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, and may have such a barrier there.
+    pub unsafe fn barrier(&self, cmd: vk::CommandBuffer, from: Scope, to: Scope) {
+        let barrier = vk::MemoryBarrier::default().src_access_mask(from.1).dst_access_mask(to.1);
+        let (device, flags) = (&self.raw, vk::DependencyFlags::empty());
+        unsafe { device.cmd_pipeline_barrier(cmd, from.0, to.0, flags, &[barrier], &[], &[]) };
+    }
+
     /// Records and submits commands, makes their writes visible to the host, and waits for them.
     ///
     /// # Safety
     /// The commands are valid, and what they use lives until this returns.
-    pub unsafe fn submit(
-        &self,
-        writes: (vk::PipelineStageFlags, vk::AccessFlags),
-        record: impl FnOnce(vk::CommandBuffer),
-    ) {
+    pub unsafe fn submit(&self, writes: Scope, record: impl FnOnce(vk::CommandBuffer)) {
         let device = &self.raw;
         unsafe {
-            let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.family);
-            let pool = device.create_command_pool(&info, None).unwrap();
-            let info =
-                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-            let cmd = device.allocate_command_buffers(&info).unwrap()[0];
+            let pool = self.command_pool();
+            let cmd = self.command_buffers(pool, vk::CommandBufferLevel::PRIMARY, 1)[0];
             device.begin_command_buffer(cmd, &vk::CommandBufferBeginInfo::default()).unwrap();
             record(cmd);
-            let barrier = vk::MemoryBarrier::default()
-                .src_access_mask(writes.1)
-                .dst_access_mask(vk::AccessFlags::HOST_READ);
-            let (host, flags) = (vk::PipelineStageFlags::HOST, vk::DependencyFlags::empty());
-            device.cmd_pipeline_barrier(cmd, writes.0, host, flags, &[barrier], &[], &[]);
+            self.barrier(cmd, writes, HOST_READS);
             device.end_command_buffer(cmd).unwrap();
-            let commands = [cmd];
-            let submit = vk::SubmitInfo::default().command_buffers(&commands);
-            device.queue_submit(self.queue, &[submit], vk::Fence::null()).unwrap();
-            device.queue_wait_idle(self.queue).unwrap();
+            self.execute(&[cmd]);
             device.destroy_command_pool(pool, None);
         }
     }

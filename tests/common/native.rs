@@ -6,12 +6,12 @@ use std::ops::Deref;
 use ash::vk;
 
 use super::attachment::Pass;
-use super::bare::BareDevice;
+use super::bare::{BareDevice, Scope};
 use super::commands::Commands;
 use super::discard;
 
 /// The stages and accesses with which transform feedback writes.
-pub const WRITES: (vk::PipelineStageFlags, vk::AccessFlags) = (
+pub const WRITES: Scope = (
     vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
     vk::AccessFlags::from_raw(
         vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT.as_raw()

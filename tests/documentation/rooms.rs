@@ -35,14 +35,14 @@ const PACKAGES: [Package; 8] = [
         rooms: &[
             "device::barrier device::identity device::tunings device::unavailable device::error device::parameters \
              device::extensions device::table_limits device::capabilities device::profile device::checks device::workarounds device::features \
-             device::choice device::descriptor_heaps device::context device::create_device device::debug_utils device::fold \
+             device::choice device::descriptor_heaps device::context device::create_device device::debug_utils \
              device::host_memory",
             "memory::descriptors memory::destroy memory::buffers memory::arena memory::window_table memory::addresses \
              memory::simple_allocator",
-            "pipelines::pulling pipelines::lazy pipelines::pipeline pipelines::kernels pipelines::stages pipelines::variants pipelines::vulkan",
+            "pipelines::pulling pipelines::pipeline pipelines::kernels pipelines::stages pipelines::variants pipelines::vulkan",
             "recording::job recording::queries recording::checks recording::capture_desc recording::set_arguments \
              recording::collect recording::plan recording::arena_desc recording::play recording::capture \
-             recording::draw_arguments recording::graphics recording::recorder recording::draw_commands",
+             recording::draw_arguments recording::graphics recording::recorder",
         ],
     },
     // The head of its lib.rs describes the rooms.

@@ -103,6 +103,31 @@ impl<'a> Scan<'a> {
     }
 }
 
+/// Returns the lines of the unsafe functions that state no contract although neither a trait nor, for functions of another
+/// ABI, Vulkan does.
+fn without_contract(text: &str) -> Vec<usize> {
+    let lines: Vec<&str> = text.lines().collect();
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let is_unsafe = |line: &str| {
+        let before = line.split_once("unsafe fn ").map(|(before, _)| before.trim());
+        before.is_some_and(|before| ["", "pub", "const"].contains(&before) || before.ends_with(')'))
+    };
+    let lacks = |number: &usize| {
+        let (above, line) = (&lines[..*number], lines[*number]);
+        let documentation = above
+            .iter()
+            .rev()
+            .map(|line| line.trim_start())
+            .take_while(|l| l.starts_with("///") || l.starts_with("#["));
+        let mut around = above.iter().rev().filter(|l| indentation(l) < indentation(line));
+        let is_of_trait = around.find(|l| l.contains("impl")).is_some_and(|l| l.contains(" for "));
+        is_unsafe(line)
+            && !is_of_trait
+            && !documentation.into_iter().any(|l| l.contains("# Safety"))
+    };
+    (0..lines.len()).filter(lacks).map(|number| number + 1).collect()
+}
+
 fn is_word(token: Option<&TokenTree>, word: &str) -> bool {
     matches!(token, Some(TokenTree::Ident(ident)) if ident == word)
 }
@@ -145,6 +170,23 @@ fn unsafe_blocks_in_safe_functions_say_why_they_are_sound() {
     }
     assert!(undocumented.is_empty(), "no SAFETY comment:\n{}", undocumented.join("\n"));
     assert!(needed > 500, "{needed}");
+}
+
+#[test]
+fn unsafe_functions_state_their_contract() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let of = |file: PathBuf| {
+        let lines = without_contract(&fs::read_to_string(&file).unwrap());
+        let name = file.strip_prefix(root).unwrap().display().to_string();
+        lines.into_iter().map(move |line| format!("{name}:{line}"))
+    };
+    let found: Vec<String> = files(root).into_iter().flat_map(of).collect();
+    assert!(found.is_empty(), "no # Safety section:\n{}", found.join("\n"));
+    let contract = "/// # Safety\n/// So.\n#[inline]\n";
+    assert_eq!(without_contract("unsafe fn f() {}\nimpl X {\n    pub unsafe fn g() {}\n}"), [1, 3]);
+    assert_eq!(without_contract(&format!("{contract}pub(crate) unsafe fn f() {{}}")), [0; 0]);
+    assert_eq!(without_contract("impl X for Y {\n    unsafe fn f() {}\n}"), [0; 0]);
+    assert_eq!(without_contract("unsafe extern \"system\" fn f() {}"), [0; 0]);
 }
 
 #[test]

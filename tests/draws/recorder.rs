@@ -113,13 +113,6 @@ fn usage(ctx: &Context, backend: Backend) -> vk::BufferUsageFlags {
     }
 }
 
-/// Whether a capture is flushed before the step with this number: in every third program before
-/// some steps, in every ninth before all steps.
-const fn is_flushed(program: &Program, number: u64) -> bool {
-    let seed = program.seed;
-    seed.is_multiple_of(3) && (seed.is_multiple_of(9) || (seed / 9 + number).is_multiple_of(3))
-}
-
 /// Records a command buffer of a program.
 struct Machine<'a> {
     ctx: &'a Context,
@@ -209,10 +202,7 @@ impl Machine<'_> {
             let mut recorder = Recorder::begin(&mut capture, arena, self.cmd, &desc)?;
             self.resume_queries(&mut recorder, bound)?;
             self.restore(&mut recorder, bound)?;
-            for (number, step) in (0u64..).zip(steps) {
-                if is_flushed(self.round.program, number) {
-                    recorder.flush()?;
-                }
+            for step in steps {
                 match step {
                     Step::End(counters) => {
                         let recorded = recorder.end(&self.counters(counters));

@@ -8,6 +8,7 @@
 use ash::vk::{AccessFlags as Access, PipelineStageFlags as Stage};
 use ash::{ext, vk};
 
+use super::program::CaptureCommands;
 use crate::common::attachment::Pass;
 use crate::common::bare::{BareDevice, BareInstance, HostBuffer};
 use crate::common::settings::has_validation;
@@ -270,7 +271,7 @@ fn run(omitted: Option<&str>) {
 /// A device with a pipeline, and buffers between which sequences copy and capture.
 struct Machine {
     device: BareDevice,
-    xfb: ext::transform_feedback::Device,
+    xfb: CaptureCommands,
     module: vk::ShaderModule,
     layout: vk::PipelineLayout,
     event: vk::Event,
@@ -296,12 +297,11 @@ impl Machine {
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
-        let pool = vk::CommandPoolCreateInfo::default().queue_family_index(device.family);
         // SAFETY: the device is live, and the words are valid.
         unsafe {
             Self {
-                pool: device.raw.create_command_pool(&pool, None).unwrap(),
-                xfb: ext::transform_feedback::Device::new(device.instance(), &device.raw),
+                pool: device.command_pool(),
+                xfb: CaptureCommands::new(&device),
                 module: device.raw.create_shader_module(&info, None).unwrap(),
                 layout: device.raw.create_pipeline_layout(&Default::default(), None).unwrap(),
                 event: device.raw.create_event(&Default::default(), None).unwrap(),
@@ -439,16 +439,14 @@ impl Machine {
     /// # Safety
     /// As [`record`](Self::record), in a pass.
     unsafe fn capture(&self, cmd: vk::CommandBuffer, from: usize, to: usize) {
-        let device = &self.device.raw;
-        let xfb = self.xfb.fp();
+        let (device, xfb) = (&self.device.raw, &self.xfb);
         let (from, to) = (self.buffers[from].raw, self.buffers[to].raw);
-        let no_counters = (std::ptr::null(), std::ptr::null());
         unsafe {
             device.cmd_bind_vertex_buffers(cmd, 0, &[from], &[0]);
-            (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &to, &0, &SIZE);
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
+            xfb.bind_target(cmd, to, 0, SIZE);
+            xfb.begin(cmd);
             device.cmd_draw(cmd, VERTICES, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, no_counters.0, no_counters.1);
+            xfb.end(cmd);
         }
     }
 
@@ -458,12 +456,12 @@ impl Machine {
     /// # Safety
     /// As [`record`](Self::record), in a pass.
     unsafe fn capture_part(&self, cmd: vk::CommandBuffer, offset: u64, counter: u64) {
-        let (device, xfb, none) = (&self.device.raw, self.xfb.fp(), std::ptr::null());
+        let (device, xfb) = (&self.device.raw, &self.xfb);
         let [from, to, counters, _] = self.buffers.each_ref().map(|buffer| &buffer.raw);
         unsafe {
             device.cmd_bind_vertex_buffers(cmd, 0, &[*from], &[0]);
-            (xfb.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, to, &offset, &RECORD);
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+            xfb.bind_target(cmd, *to, offset, RECORD);
+            xfb.begin(cmd);
             device.cmd_draw(cmd, 1, 1, 0, 0);
             (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 1, counters, &counter);
         }
@@ -472,12 +470,7 @@ impl Machine {
     /// # Safety
     /// As [`record`](Self::record).
     unsafe fn barrier(&self, cmd: vk::CommandBuffer, [source, destination]: Dependency) {
-        let barrier =
-            vk::MemoryBarrier::default().src_access_mask(source.1).dst_access_mask(destination.1);
-        let flags = vk::DependencyFlags::empty();
-        let (src, dst) = (source.0, destination.0);
-        let device = &self.device.raw;
-        unsafe { device.cmd_pipeline_barrier(cmd, src, dst, flags, &[barrier], &[], &[]) };
+        unsafe { self.device.barrier(cmd, source, destination) };
     }
 
     /// # Safety
@@ -508,11 +501,8 @@ impl Machine {
     unsafe fn execute(&self, cmd: vk::CommandBuffer, pass: Pass, pipeline: vk::Pipeline) {
         let device = &self.device.raw;
         unsafe {
-            let info = vk::CommandBufferAllocateInfo::default()
-                .command_pool(self.pool)
-                .level(vk::CommandBufferLevel::SECONDARY)
-                .command_buffer_count(1);
-            let secondary = device.allocate_command_buffers(&info).unwrap()[0];
+            let level = vk::CommandBufferLevel::SECONDARY;
+            let secondary = self.device.command_buffers(self.pool, level, 1)[0];
             let inherited = vk::CommandBufferInheritanceInfo::default().render_pass(pass.raw);
             let info = vk::CommandBufferBeginInfo::default()
                 .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)

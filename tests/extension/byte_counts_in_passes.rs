@@ -7,6 +7,7 @@ use ash::vk;
 use super::program::{self, Program};
 use crate::common;
 use crate::common::attachment::{self, Attachment, Drawing, Pass};
+use crate::common::native::WRITES;
 use crate::common::{discard, layer};
 
 /// Draws each vertex as a point in the row that a push constant and the first instance select.
@@ -67,27 +68,17 @@ fn run(commands: u32) -> Vec<u32> {
         device.submit(writes, |cmd| {
             let graphics = vk::PipelineBindPoint::GRAPHICS;
             raw.cmd_bind_pipeline(cmd, graphics, captures);
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [u64::from(4 * SIDE)].as_ptr());
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+            functions.bind_target(cmd, target, 0, u64::from(4 * SIDE));
+            attachment::begin_rendering(raw, cmd);
             for row in 0..SIDE {
                 let at = u64::from(4 * row);
-                (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                functions.begin(cmd);
                 raw.cmd_draw(cmd, vertices(row), 1, 0, 0);
                 (functions.cmd_end_transform_feedback_ext)(cmd, 0, 1, &counters, &at);
             }
             raw.cmd_end_rendering(cmd);
-            let barrier = vk::MemoryBarrier::default()
-                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
-                .dst_access_mask(vk::AccessFlags::INDIRECT_COMMAND_READ);
-            let (from, to) = (
-                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-                vk::PipelineStageFlags::DRAW_INDIRECT,
-            );
-            let flags = vk::DependencyFlags::empty();
-            raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[]);
+            use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+            device.barrier(cmd, WRITES, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ));
             pass.instance(raw, cmd, &[vk::ClearValue::default()], draws, || {
                 let push = |row: u32| {
                     let (stage, bytes) = (vk::ShaderStageFlags::VERTEX, row.to_ne_bytes());

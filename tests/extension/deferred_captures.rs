@@ -329,17 +329,9 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
         for (number, vertex) in (0..VERTICES).zip(0..) {
             initial.add(number).write(vertex);
         }
-        let binding = |number, stages| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(number)
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                .descriptor_count(1)
-                .stage_flags(stages)
-        };
+        let storage = vk::DescriptorType::STORAGE_BUFFER;
         let (vertex, dispatch) = (vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::COMPUTE);
-        let bindings = [binding(0, dispatch), binding(1, vertex)];
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        let set_layouts = [raw.create_descriptor_set_layout(&info, None).unwrap()];
+        let set_layouts = [device.set_layout(&[(0, storage, dispatch), (1, storage, vertex)])];
         let range = |stages, offset| {
             vk::PushConstantRange::default().stage_flags(stages).offset(offset).size(4)
         };
@@ -357,30 +349,13 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
         let words = common::compile_stage("comp", OVERWRITES, &[]);
         let info = vk::ComputePipelineCreateInfo::default().layout(layout);
         let dispatched = discard::compute(raw, &words, info);
-        let sizes = [vk::DescriptorPoolSize::default()
-            .ty(vk::DescriptorType::STORAGE_BUFFER)
-            .descriptor_count(4)];
-        let info = vk::DescriptorPoolCreateInfo::default().max_sets(2).pool_sizes(&sizes);
-        let sets = raw.create_descriptor_pool(&info, None).unwrap();
         // By the area that is captured to.
-        let of_areas = [0, 1].map(|area| {
-            let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(sets)
-                .set_layouts(&set_layouts);
-            let set = raw.allocate_descriptor_sets(&info).unwrap()[0];
+        let (sets, of_areas) = device.descriptor_sets([set_layouts[0]; 2], &[(storage, 4)]);
+        for (area, set) in of_areas.into_iter().enumerate() {
             let other = 4 * (SIZE * (1 - area)) as u64;
-            let buffers = [(vertices, 0, 4 * VERTICES), (target, other, 4 * SIZE)];
-            for (number, (buffer, offset, size)) in (0..).zip(buffers) {
-                let buffers = [vk::DescriptorBufferInfo { buffer, offset, range: size as u64 }];
-                let write = vk::WriteDescriptorSet::default()
-                    .dst_set(set)
-                    .dst_binding(number)
-                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                    .buffer_info(&buffers);
-                raw.update_descriptor_sets(&[write], &[]);
-            }
-            set
-        });
+            device.write_set((set, 0, storage), (vertices, 0, 4 * VERTICES as u64));
+            device.write_set((set, 1, storage), (target, other, 4 * SIZE as u64));
+        }
         let pool = query_pool(raw, vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, STEPS as u32);
         let event = raw.create_event(&Default::default(), None).unwrap();
 
@@ -391,8 +366,7 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
             }
             let at = 4 * (SIZE * capture.area + capture.at) as u64;
             let size = 4 * (SIZE - capture.at) as u64;
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, &raw const at, &raw const size);
+            functions.bind_target(cmd, target, at, size);
             let place = 4 * capture.counter as u64;
             let resumed = u32::from(capture.resumes);
             let begin = functions.cmd_begin_transform_feedback_ext;
@@ -423,19 +397,8 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
             let mut unseen = Unseen::default();
             for step in steps {
                 let (stages, accesses) = unseen.waiting(step);
-                let barrier = vk::MemoryBarrier::default()
-                    .src_access_mask(Access::MEMORY_WRITE)
-                    .dst_access_mask(accesses);
-                let none = vk::DependencyFlags::empty();
-                raw.cmd_pipeline_barrier(
-                    cmd,
-                    Stage::ALL_COMMANDS,
-                    stages,
-                    none,
-                    &[barrier],
-                    &[],
-                    &[],
-                );
+                let written = (Stage::ALL_COMMANDS, Access::MEMORY_WRITE);
+                device.barrier(cmd, written, (stages, accesses));
                 match step {
                     Step::FillTarget(at, value) => {
                         raw.cmd_fill_buffer(cmd, target, 4 * *at as u64, vk::WHOLE_SIZE, *value);
@@ -446,18 +409,10 @@ fn run(device: &mut Program, steps: &[Step], is_indirect: bool) -> Outcome {
                     Step::Overwrite => raw.cmd_dispatch(cmd, 1, 1, 1),
                     Step::Event => {
                         raw.cmd_reset_event(cmd, event, Stage::ALL_COMMANDS);
-                        raw.cmd_pipeline_barrier(
-                            cmd,
-                            Stage::ALL_COMMANDS,
-                            Stage::ALL_COMMANDS,
-                            none,
-                            &[],
-                            &[],
-                            &[],
-                        );
+                        let (all, none) = (Stage::ALL_COMMANDS, vk::DependencyFlags::empty());
+                        raw.cmd_pipeline_barrier(cmd, all, all, none, &[], &[], &[]);
                         raw.cmd_set_event(cmd, event, Stage::ALL_COMMANDS);
-                        let (all, events) = (Stage::ALL_COMMANDS, [event]);
-                        raw.cmd_wait_events(cmd, &events, all, all, &[], &[], &[]);
+                        raw.cmd_wait_events(cmd, &[event], all, all, &[], &[], &[]);
                     }
                     Step::CopyQuery => {
                         if let Some(last) = queries.checked_sub(1) {

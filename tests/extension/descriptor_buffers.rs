@@ -168,22 +168,19 @@ fn run(case: Case) {
             };
             // In the order of the draws; without an offset, the one of before stays.
             let capture = |target: &vk::Buffer, size: u64, draws: &[Option<u64>]| {
-                let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-                bind(cmd, 0, 1, &raw const *target, [0].as_ptr(), [size].as_ptr());
-                let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.bind_target(cmd, *target, 0, size);
+                xfb.begin(cmd);
                 for offset in draws {
                     if let Some(offset) = offset {
                         set(Point::GRAPHICS, 0, *offset);
                     }
                     raw.cmd_draw(cmd, POINTS, 1, 0, 0);
                 }
-                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.end(cmd);
             };
             bind_buffers(0);
             raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, captures);
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             capture(&first, 16, &sets.uniforms.map(Some));
             if case.rebinds {
                 bind_buffers(1);
@@ -194,7 +191,7 @@ fn run(case: Case) {
             raw.cmd_bind_pipeline(cmd, Point::COMPUTE, dispatches);
             set(Point::GRAPHICS, 0, sets.uniforms[1]);
             set_compute();
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             capture(&third, 8, &[None]);
             raw.cmd_end_rendering(cmd);
             raw.cmd_dispatch(cmd, 1, 1, 1);

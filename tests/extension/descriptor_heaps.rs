@@ -265,6 +265,9 @@ impl Device {
     }
 
     /// Writes the descriptor of 16 bytes at `address`.
+    ///
+    /// # Safety
+    /// There is room for the descriptor.
     unsafe fn put(&self, place: *mut u8, ty: vk::DescriptorType, address: u64, size: u64) {
         let range = heaps::Range { address, size };
         let data = (&raw const range).cast();
@@ -288,6 +291,8 @@ impl Device {
         bind_info(address, size, self.limits.reserved_samplers_with_embedded)
     }
 
+    /// # Safety
+    /// The command buffer is being recorded.
     unsafe fn push_data(&self, cmd: vk::CommandBuffer, offset: usize, data: &[u8]) {
         let info = heaps::PushData {
             s_type: heaps::s_type(4),
@@ -299,6 +304,9 @@ impl Device {
     }
 
     /// Pushes those dwords that differ from what was pushed before.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded.
     unsafe fn push_changed(
         &self,
         cmd: vk::CommandBuffer,
@@ -354,6 +362,9 @@ fn mappings_of(all: &[heaps::Mapping]) -> heaps::Mappings {
 }
 
 /// Creates a compute pipeline for heaps.
+///
+/// # Safety
+/// The device is live, and the mappings are of the shader.
 unsafe fn compute_pipeline(
     device: &ash::Device,
     source: &str,
@@ -376,6 +387,9 @@ unsafe fn compute_pipeline(
 }
 
 /// Creates a pipeline for heaps that captures, of stages with their mappings.
+///
+/// # Safety
+/// The device is live, and the mappings are those of the shaders.
 unsafe fn graphics_pipeline(
     device: &ash::Device,
     shaders: &[(vk::ShaderStageFlags, &[u32], &heaps::Mappings)],

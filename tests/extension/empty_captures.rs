@@ -37,10 +37,8 @@ fn run(shader: &str, before: [u32; 4], captures: &[Ends]) -> Vec<u32> {
         );
         device.submit(writes, |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [64].as_ptr());
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            functions.bind_target(cmd, target, 0, 64);
+            attachment::begin_rendering(raw, cmd);
             for (begin, end) in captures {
                 let at = |counter: &Option<u64>| counter.map(|number| (counters, number * 4));
                 let (begin, end) = (at(begin), at(end));

@@ -216,27 +216,18 @@ fn run(is_preprocessed: bool) {
             raw.cmd_bind_pipeline(cmd, graphics, drawn);
             if is_preprocessed {
                 preprocess(cmd, &raw const generated, cmd);
-                let barrier = vk::MemoryBarrier::default()
-                    .src_access_mask(vk::AccessFlags::COMMAND_PREPROCESS_WRITE_NV)
-                    .dst_access_mask(vk::AccessFlags::INDIRECT_COMMAND_READ);
-                let (from, to) = (
-                    vk::PipelineStageFlags::COMMAND_PREPROCESS_NV,
-                    vk::PipelineStageFlags::DRAW_INDIRECT,
-                );
-                let flags = vk::DependencyFlags::empty();
-                raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[]);
+                use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
+                let from = (Stage::COMMAND_PREPROCESS_NV, Access::COMMAND_PREPROCESS_WRITE_NV);
+                device.barrier(cmd, from, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ));
             }
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [20].as_ptr());
+            functions.bind_target(cmd, target, 0, 20);
             let clears = [vk::ClearValue::default()];
             // A pass of its own for the capture, whose pipeline is for dynamic rendering.
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             raw.cmd_bind_pipeline(cmd, graphics, captures);
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            functions.begin(cmd);
             raw.cmd_draw(cmd, 5, 1, 0, 0);
-            (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            functions.end(cmd);
             raw.cmd_end_rendering(cmd);
             pass.instance(raw, cmd, &clears, drawn, || {
                 execute(cmd, is_preprocessed.into(), &raw const generated);

@@ -406,7 +406,6 @@ impl Machine {
     /// The command buffer is being recorded, in a pass.
     unsafe fn draw(&self, cmd: vk::CommandBuffer, pipeline: vk::Pipeline, draw: &Draw) {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let captures = draw.stages == Stages::Captures;
         unsafe {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
@@ -414,9 +413,8 @@ impl Machine {
             if captures {
                 // There is room for some of the records only.
                 let (offset, size) = (0, 16_u64);
-                let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-                bind(cmd, 0, 1, &raw const self.target, &raw const offset, &raw const size);
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.bind_target(cmd, self.target, offset, size);
+                xfb.begin(cmd);
             }
             match draw.by {
                 By::Vertices(vertices, instances) => raw.cmd_draw(cmd, vertices, instances, 0, 0),
@@ -436,7 +434,7 @@ impl Machine {
                 ),
             }
             if captures {
-                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.end(cmd);
             }
         }
     }

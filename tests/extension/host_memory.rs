@@ -54,22 +54,19 @@ impl Scene {
     /// The command buffer is being recorded.
     unsafe fn record(&self, cmd: vk::CommandBuffer, captures: u32) {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let (offset, size) = (0, u64::from(4 * VERTICES));
         unsafe {
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, self.pipeline);
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const self.target.0, &raw const offset, &raw const size);
+            xfb.bind_target(cmd, self.target.0, offset, size);
             for _ in 0..captures {
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.begin(cmd);
                 if self.arguments == vk::Buffer::null() {
                     raw.cmd_draw(cmd, VERTICES, 1, 0, 0)
                 } else {
                     raw.cmd_draw_indirect(cmd, self.arguments, 0, 1, 0)
                 }
-                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.end(cmd);
             }
             raw.cmd_end_rendering(cmd);
         }
@@ -100,12 +97,8 @@ fn captures_without_memory_are_an_error() {
                 scene.arguments = buffer;
             }
             let raw = &scene.program.raw;
-            let info =
-                vk::CommandPoolCreateInfo::default().queue_family_index(scene.program.family);
-            let pool = raw.create_command_pool(&info, None).unwrap();
-            let info =
-                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-            let cmd = raw.allocate_command_buffers(&info).unwrap()[0];
+            let pool = scene.program.command_pool();
+            let cmd = scene.program.command_buffers(pool, vk::CommandBufferLevel::PRIMARY, 1)[0];
             raw.begin_command_buffer(cmd, &Default::default()).unwrap();
             limit(Some(LEFT));
             scene.record(cmd, CAPTURES);

@@ -19,6 +19,9 @@ const CAPTURES_NOTHING: &str = "#version 450
 const POINTS: u32 = 5;
 
 /// Creates a pipeline of a module, or of an identifier.
+///
+/// # Safety
+/// The handles are of the device.
 unsafe fn pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,
@@ -71,10 +74,9 @@ fn pipelines_of_identifiers_capture() {
                 let area = attachment::area(1);
                 let info = vk::RenderingInfo::default().render_area(area).layer_count(1);
                 raw.cmd_begin_rendering(cmd, &info);
-                let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-                (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                functions.begin(cmd);
                 raw.cmd_draw(cmd, POINTS, 1, 0, 0);
-                (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                functions.end(cmd);
                 raw.cmd_end_rendering(cmd);
             });
             captured.read()

@@ -242,12 +242,10 @@ impl Captures {
         draws: impl FnOnce(),
     ) {
         let (raw, functions) = (&self.program.raw, self.program.xfb());
-        let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
         let (counter, zero, size) = (self.counter, 0, POINT * u64::from(room));
         unsafe {
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const self.target, &raw const zero, &raw const size);
-            raw.cmd_begin_rendering(cmd, &info);
+            functions.bind_target(cmd, self.target, zero, size);
+            attachment::begin_rendering(raw, cmd);
             let command = functions.cmd_begin_transform_feedback_ext;
             command(cmd, 0, begin.into(), &raw const counter, &raw const zero);
             draws();
@@ -266,13 +264,9 @@ impl Captures {
         let counts = Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT
             | Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT;
         let all = Access::TRANSFORM_FEEDBACK_WRITE_EXT | counts;
-        let barrier = vk::MemoryBarrier::default().src_access_mask(all).dst_access_mask(all);
+        let from = Stage::TRANSFORM_FEEDBACK_EXT;
         // Drivers read the counter where indirect commands are read.
-        let (from, to) = (Stage::TRANSFORM_FEEDBACK_EXT, Stage::DRAW_INDIRECT);
-        let (to, flags) = (to | from, vk::DependencyFlags::empty());
-        unsafe {
-            self.program.raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[])
-        };
+        unsafe { self.program.barrier(cmd, (from, all), (from | Stage::DRAW_INDIRECT, all)) };
     }
 
     /// # Safety

@@ -135,8 +135,7 @@ impl Scene {
         let raw = &self.program.raw;
         unsafe {
             self.reset_queries(cmd);
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             (0..COUNT).for_each(|number| self.record_capture(cmd, number));
             self.record_chain(cmd);
             raw.cmd_end_rendering(cmd);
@@ -159,7 +158,6 @@ impl Scene {
     /// The command buffer is being recorded, in rendering.
     unsafe fn record_capture(&self, cmd: vk::CommandBuffer, number: usize) {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let [queries, occlusion] = self.queries;
         let kind = CAPTURES[number];
         let Ok(pipeline) = self.pipelines[kind.pipeline()] else { return };
@@ -170,10 +168,9 @@ impl Scene {
             bind(pipeline);
             let size = u64::from(VERTICES) * 4;
             let offset = number as u64 * size;
-            let bind_buffers = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind_buffers(cmd, 0, 1, &raw const self.target.0, &raw const offset, &raw const size);
+            xfb.bind_target(cmd, self.target.0, offset, size);
             raw.cmd_begin_query(cmd, queries, number as u32, vk::QueryControlFlags::empty());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.begin(cmd);
             match kind {
                 Kind::Right => raw.cmd_draw(cmd, VERTICES, 1, 0, 0),
                 // While a query of the driver is active, it gets draws without rasterization, too.
@@ -222,8 +219,7 @@ impl Scene {
         let (offset, size) = (4 * dwords, 4 * DWORDS as u64 - 4 * dwords);
         unsafe {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const self.target.0, &raw const offset, &raw const size);
+            xfb.bind_target(cmd, self.target.0, offset, size);
             for number in 0..3 {
                 let begin = xfb.cmd_begin_transform_feedback_ext;
                 begin(cmd, 0, u32::from(number > 0), counter, &raw const place);

@@ -93,15 +93,12 @@ fn what_is_newer_is_captured() {
         program.submit(WRITES, |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             raw.cmd_bind_vertex_buffers(cmd, 0, &[vertices], &[0]);
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [size as u64].as_ptr());
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            functions.bind_target(cmd, target, 0, size as u64);
+            attachment::begin_rendering(raw, cmd);
             raw.cmd_begin_query(cmd, pool, 1, vk::QueryControlFlags::empty());
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            functions.begin(cmd);
             raw.cmd_draw(cmd, POINTS as u32, 1, 0, 0);
-            (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            functions.end(cmd);
             raw.cmd_end_query(cmd, pool, 1);
             end_rendering(cmd, (&raw const end).cast());
         });

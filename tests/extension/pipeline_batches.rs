@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use ash::vk::PipelineCreateFlags as Flags;
 use ash::{ext, vk};
 
+use super::program::CaptureCommands;
 use crate::common;
 use crate::common::bare::{BareDevice, BareInstance, HostBuffer};
 use crate::common::native::WRITES;
@@ -157,22 +158,18 @@ unsafe fn create(
 /// # Safety
 /// The pipeline and the buffer are of the device.
 unsafe fn captured(device: &BareDevice, pipeline: vk::Pipeline, target: &HostBuffer) -> u32 {
-    let functions = ext::transform_feedback::Device::new(device.instance(), &device.raw);
-    let functions = functions.fp();
+    let functions = CaptureCommands::new(device);
     let (raw, mapped) = (&device.raw, target.pointer::<u32>());
     // SAFETY: the caller's contract; the submission is waited for.
     unsafe {
         mapped.write(u32::MAX);
         device.submit(WRITES, |cmd| {
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &target.raw, [0].as_ptr(), [4].as_ptr());
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            functions.bind_target(cmd, target.raw, 0, 4);
+            attachment::begin_rendering(raw, cmd);
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-            let (none, zero) = (std::ptr::null(), std::ptr::null());
-            (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, zero);
+            functions.begin(cmd);
             raw.cmd_draw(cmd, 1, 1, 0, 0);
-            (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, zero);
+            functions.end(cmd);
             raw.cmd_end_rendering(cmd);
         });
         mapped.read()

@@ -12,7 +12,7 @@ use crate::common::{self, discard, layer};
 /// created.
 pub struct Program {
     device: BareDevice,
-    xfb: ext::transform_feedback::Device,
+    xfb: CaptureCommands,
     buffers: Vec<HostBuffer>,
 }
 
@@ -21,6 +21,44 @@ impl Deref for Program {
 
     fn deref(&self) -> &BareDevice {
         &self.device
+    }
+}
+
+/// The commands of the extension.
+pub struct CaptureCommands(ext::transform_feedback::Device);
+
+impl Deref for CaptureCommands {
+    type Target = ext::transform_feedback::DeviceFn;
+
+    fn deref(&self) -> &Self::Target {
+        self.0.fp()
+    }
+}
+
+/// Commands that capture to one buffer, without counters.
+impl CaptureCommands {
+    pub fn new(device: &BareDevice) -> Self {
+        Self(ext::transform_feedback::Device::new(device.instance(), &device.raw))
+    }
+
+    /// # Safety
+    /// The command buffer is being recorded, and the range is in the buffer.
+    pub unsafe fn bind_target(&self, cmd: vk::CommandBuffer, to: vk::Buffer, at: u64, size: u64) {
+        unsafe { (self.cmd_bind_transform_feedback_buffers_ext)(cmd, 0, 1, &to, &at, &size) };
+    }
+
+    /// # Safety
+    /// The command buffer is being recorded, in a pass, with all that a capture needs.
+    pub unsafe fn begin(&self, cmd: vk::CommandBuffer) {
+        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+        unsafe { (self.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere) };
+    }
+
+    /// # Safety
+    /// The command buffer is being recorded, and a capture has begun.
+    pub unsafe fn end(&self, cmd: vk::CommandBuffer) {
+        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
+        unsafe { (self.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere) };
     }
 }
 
@@ -49,7 +87,7 @@ impl Program {
 
     /// A program on a device with transform feedback.
     pub fn on(device: BareDevice) -> Self {
-        let xfb = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        let xfb = CaptureCommands::new(&device);
         Self { device, xfb, buffers: Vec::new() }
     }
 
@@ -164,15 +202,11 @@ impl Program {
         record: impl FnOnce(vk::CommandBuffer),
     ) -> vk::CommandBuffer {
         let raw = &self.raw;
-        let allocate = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .level(vk::CommandBufferLevel::SECONDARY)
-            .command_buffer_count(1);
         let continues = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
             .inheritance_info(inherited);
         unsafe {
-            let inner = raw.allocate_command_buffers(&allocate).unwrap()[0];
+            let inner = self.command_buffers(pool, vk::CommandBufferLevel::SECONDARY, 1)[0];
             raw.begin_command_buffer(inner, &continues).unwrap();
             record(inner);
             raw.end_command_buffer(inner).unwrap();
@@ -180,9 +214,8 @@ impl Program {
         }
     }
 
-    /// Returns the commands of the extension.
-    pub fn xfb(&self) -> &ext::transform_feedback::DeviceFn {
-        self.xfb.fp()
+    pub const fn xfb(&self) -> &CaptureCommands {
+        &self.xfb
     }
 
     /// Creates a buffer of `dwords` dwords, which is mapped, and lives until the program is closed.

@@ -6,8 +6,9 @@ use std::ffi::c_void;
 use ash::{ext, khr, vk};
 use vk::PipelineBindPoint as Point;
 
+use super::program::CaptureCommands;
 use crate::common;
-use crate::common::bare::{BareDevice, BareInstance, HostBuffer};
+use crate::common::bare::{BareDevice, BareInstance, HOST_READS, HostBuffer};
 use crate::common::{attachment, discard, layer};
 use crate::program;
 
@@ -88,7 +89,7 @@ struct TemplateData {
 struct Scene {
     device: BareDevice,
     push: khr::push_descriptor::Device,
-    capture: ext::transform_feedback::Device,
+    capture: CaptureCommands,
     objects: HostBuffer,
     views: Vec<vk::BufferView>,
     target: HostBuffer,
@@ -126,7 +127,7 @@ impl Scene {
             [ext::transform_feedback::NAME.as_ptr(), khr::push_descriptor::NAME.as_ptr()];
         let device = BareInstance::open().into_device(&mut features, &extensions);
         let push = khr::push_descriptor::Device::new(device.instance(), &device.raw);
-        let capture = ext::transform_feedback::Device::new(device.instance(), &device.raw);
+        let capture = CaptureCommands::new(&device);
         use vk::BufferUsageFlags as Usage;
         let usage = Usage::UNIFORM_BUFFER | Usage::STORAGE_BUFFER | Usage::UNIFORM_TEXEL_BUFFER;
         let objects = device.host_buffer(u64::from(OBJECTS) * SPACING, usage);
@@ -178,14 +179,9 @@ impl Scene {
                 discard::compute(raw, &common::compile_stage("comp", COMPUTE, &[]), info)
             };
 
-            let sizes = [(UNIFORM, 3), (STORAGE, 3), (TEXEL, 1), (SAMPLER, 1)]
-                .map(|(ty, descriptor_count)| vk::DescriptorPoolSize { ty, descriptor_count });
-            let info = vk::DescriptorPoolCreateInfo::default().max_sets(3).pool_sizes(&sizes);
-            let pool = raw.create_descriptor_pool(&info, None).unwrap();
             let of = [set_layouts[1], set_layouts[2], set_layouts[2]];
-            let info =
-                vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&of);
-            let sets: [_; 3] = raw.allocate_descriptor_sets(&info).unwrap().try_into().unwrap();
+            let sizes = [(UNIFORM, 3), (STORAGE, 3), (TEXEL, 1), (SAMPLER, 1)];
+            let (pool, sets) = device.descriptor_sets(of, &sizes);
             let view = |object| {
                 let info = vk::BufferViewCreateInfo::default()
                     .buffer(objects.raw)
@@ -325,7 +321,7 @@ impl Scene {
     /// # Safety
     /// The command buffer is being recorded.
     unsafe fn record(&self, cmd: vk::CommandBuffer, one: u32) -> (Vec<Objects>, [u32; 3]) {
-        let (raw, capture) = (&self.device.raw, self.capture.fp());
+        let (raw, capture) = (&self.device.raw, &self.capture);
         let [pushed, bound] = self.layouts;
         let (graphics, compute) = (Point::GRAPHICS, Point::COMPUTE);
         let mut drawn = Vec::new();
@@ -336,24 +332,12 @@ impl Scene {
         let begin = |draws: u64| {
             let offset = draws * u64::from(VERTICES) * STRIDE;
             unsafe {
-                let (offsets, sizes) = ([offset], [SIZE - offset]);
-                (capture.cmd_bind_transform_feedback_buffers_ext)(
-                    cmd,
-                    0,
-                    1,
-                    &self.target.raw,
-                    offsets.as_ptr(),
-                    sizes.as_ptr(),
-                );
-                let none = std::ptr::null();
-                (capture.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
+                capture.bind_target(cmd, self.target.raw, offset, SIZE - offset);
+                capture.begin(cmd);
             }
         };
         unsafe {
-            let end = || {
-                let none = std::ptr::null();
-                (capture.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, std::ptr::null());
-            };
+            let end = || capture.end(cmd);
             raw.cmd_bind_pipeline(cmd, compute, self.compute);
             // If descriptors are pushed several times, the last value counts. Set 1 is bound in
             // between.
@@ -374,8 +358,7 @@ impl Scene {
             let mut now = [one, one + 1, one + 2, one + 3, one + 4, BOUND_1[0]];
             self.push_all(cmd, now);
             raw.cmd_bind_descriptor_sets(cmd, graphics, pushed, 1, &self.sets[1..2], &[]);
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             begin(0);
             draw(now);
             now[2] = one + 5;
@@ -448,9 +431,7 @@ impl Scene {
                 .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
                 .queue_family_index(self.device.family);
             let pool = raw.create_command_pool(&info, None).unwrap();
-            let info =
-                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-            let cmd = raw.allocate_command_buffers(&info).unwrap()[0];
+            let cmd = self.device.command_buffers(pool, vk::CommandBufferLevel::PRIMARY, 1)[0];
             for one in [0, 3] {
                 write(&self.target, &[BEFORE; SIZE as usize / 4]);
                 write(&self.seen, &[BEFORE; 4]);
@@ -458,17 +439,13 @@ impl Scene {
                 let (drawn, seen) = self.record(cmd, one);
                 assert_eq!(drawn.len(), DRAWS);
                 use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
-                let barrier = vk::MemoryBarrier::default()
-                    .src_access_mask(Access::TRANSFORM_FEEDBACK_WRITE_EXT | Access::SHADER_WRITE)
-                    .dst_access_mask(Access::HOST_READ);
-                let from = Stage::TRANSFORM_FEEDBACK_EXT | Stage::COMPUTE_SHADER;
-                let flags = vk::DependencyFlags::empty();
-                raw.cmd_pipeline_barrier(cmd, from, Stage::HOST, flags, &[barrier], &[], &[]);
+                let writes = (
+                    Stage::TRANSFORM_FEEDBACK_EXT | Stage::COMPUTE_SHADER,
+                    Access::TRANSFORM_FEEDBACK_WRITE_EXT | Access::SHADER_WRITE,
+                );
+                self.device.barrier(cmd, writes, HOST_READS);
                 raw.end_command_buffer(cmd).unwrap();
-                let commands = [cmd];
-                let submit = vk::SubmitInfo::default().command_buffers(&commands);
-                raw.queue_submit(self.device.queue, &[submit], vk::Fence::null()).unwrap();
-                raw.queue_wait_idle(self.device.queue).unwrap();
+                self.device.execute(&[cmd]);
 
                 let mut expected: Vec<u32> = drawn.into_iter().flat_map(records).collect();
                 expected.resize(SIZE as usize / 4, BEFORE);

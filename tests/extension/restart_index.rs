@@ -53,12 +53,9 @@ fn another_index_restarts() {
         let pipeline = discard::of_shaders(raw, &shaders, info);
         device.submit(WRITES, |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [64].as_ptr());
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.bind_target(cmd, target, 0, 64);
+            attachment::begin_rendering(raw, cmd);
+            xfb.begin(cmd);
             raw.cmd_bind_index_buffer(cmd, indices, 0, vk::IndexType::UINT32);
             set_index(cmd, 7);
             // The line from 0 to 1; then 7 restarts, and a single vertex is no line.
@@ -66,7 +63,7 @@ fn another_index_restarts() {
             // With another buffer the largest index restarts again: the line from 3 to 4.
             raw.cmd_bind_index_buffer(cmd, indices, 0, vk::IndexType::UINT32);
             raw.cmd_draw_indexed(cmd, 4, 1, 3, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
             raw.cmd_end_rendering(cmd);
         });
         let mut expected = vec![0, 1, 3, 4];

@@ -27,20 +27,12 @@ fn run(is_secondary: bool, more: vk::BufferUsageFlags) -> (Vec<u32>, u32) {
         counter.write(0);
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
         let pipeline = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.family);
-        let pool = raw.create_command_pool(&info, None).unwrap();
-        let allocate = |level, count| {
-            let info = vk::CommandBufferAllocateInfo::default()
-                .command_pool(pool)
-                .level(level)
-                .command_buffer_count(count);
-            raw.allocate_command_buffers(&info).unwrap()
-        };
+        let pool = device.command_pool();
+        let allocate = |level, count| device.command_buffers(pool, level, count);
         let capture = |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             let size = 4 * dwords as u64;
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), &raw const size);
+            functions.bind_target(cmd, target, 0, size);
             let offset = [0_u64];
             let begin = functions.cmd_begin_transform_feedback_ext;
             begin(cmd, 0, 1, &raw const counters, offset.as_ptr());
@@ -68,12 +60,9 @@ fn run(is_secondary: bool, more: vk::BufferUsageFlags) -> (Vec<u32>, u32) {
                 use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
                 let captures = Access::TRANSFORM_FEEDBACK_WRITE_EXT
                     | Access::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT;
-                let barrier = vk::MemoryBarrier::default()
-                    .src_access_mask(captures)
-                    .dst_access_mask(captures | Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT);
+                let accesses = captures | Access::TRANSFORM_FEEDBACK_COUNTER_READ_EXT;
                 let stages = Stage::TRANSFORM_FEEDBACK_EXT | Stage::DRAW_INDIRECT;
-                let none = vk::DependencyFlags::empty();
-                raw.cmd_pipeline_barrier(*cmd, stages, stages, none, &[barrier], &[], &[]);
+                device.barrier(*cmd, (stages, captures), (stages, accesses));
                 let contents = if is_secondary {
                     vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS
                 } else {
@@ -93,9 +82,7 @@ fn run(is_secondary: bool, more: vk::BufferUsageFlags) -> (Vec<u32>, u32) {
             raw.end_command_buffer(*cmd).unwrap();
         }
         let all = [primaries[0], primaries[1], primaries[0], primaries[1]];
-        let submit = vk::SubmitInfo::default().command_buffers(&all);
-        raw.queue_submit(device.queue, &[submit], vk::Fence::null()).unwrap();
-        raw.queue_wait_idle(device.queue).unwrap();
+        device.execute(&all);
         let captured = std::slice::from_raw_parts(mapped, dwords).to_vec();
         raw.destroy_command_pool(pool, None);
         raw.destroy_pipeline(pipeline, None);

@@ -8,7 +8,9 @@ use ash::{ext, vk};
 
 use super::program::Program;
 use super::{generated_queries, pipeline_batches};
+use crate::common::bare::HOST_READS;
 use crate::common::commands::query_pool;
+use crate::common::native::WRITES;
 use crate::common::{self, attachment, layer};
 
 const VERTEX: &str = "#version 450
@@ -181,42 +183,14 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
         value.write(VALUE);
         captured.write_bytes(0xff, RECORDS);
         use vk::ShaderStageFlags as Stage;
-        let binding = |number, ty| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(number)
-                .descriptor_type(ty)
-                .descriptor_count(1)
-                .stage_flags(Stage::VERTEX | Stage::COMPUTE)
-        };
-        let bindings = [
-            binding(0, vk::DescriptorType::UNIFORM_BUFFER),
-            binding(1, vk::DescriptorType::STORAGE_BUFFER),
-        ];
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        let set_layouts = [raw.create_descriptor_set_layout(&info, None).unwrap()];
+        let stages = Stage::VERTEX | Stage::COMPUTE;
+        let types = [vk::DescriptorType::UNIFORM_BUFFER, vk::DescriptorType::STORAGE_BUFFER];
+        let set_layouts = [device.set_layout(&[(0, types[0], stages), (1, types[1], stages)])];
         let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
         let layout = raw.create_pipeline_layout(&info, None).unwrap();
-        let size = |ty| vk::DescriptorPoolSize::default().ty(ty).descriptor_count(1);
-        let sizes =
-            [vk::DescriptorType::UNIFORM_BUFFER, vk::DescriptorType::STORAGE_BUFFER].map(size);
-        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
-        let pool = raw.create_descriptor_pool(&info, None).unwrap();
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(pool)
-            .set_layouts(&set_layouts);
-        let set = raw.allocate_descriptor_sets(&info).unwrap()[0];
-        for (number, ty, buffer) in [
-            (0, vk::DescriptorType::UNIFORM_BUFFER, uniform),
-            (1, vk::DescriptorType::STORAGE_BUFFER, storage),
-        ] {
-            let infos = [vk::DescriptorBufferInfo::default().buffer(buffer).range(vk::WHOLE_SIZE)];
-            let write = vk::WriteDescriptorSet::default()
-                .dst_set(set)
-                .dst_binding(number)
-                .descriptor_type(ty)
-                .buffer_info(&infos);
-            raw.update_descriptor_sets(&[write], &[]);
-        }
+        let (pool, [set]) = device.descriptor_sets(set_layouts, &types.map(|ty| (ty, 1)));
+        device.write_set((set, 0, types[0]), (uniform, 0, vk::WHOLE_SIZE));
+        device.write_set((set, 1, types[1]), (storage, 0, vk::WHOLE_SIZE));
 
         let shaders = Shaders { functions: &functions, set_layouts: &set_layouts };
         let words = |stage, source| {
@@ -324,14 +298,11 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
                 [vk::VertexInputAttributeDescription2EXT::default().format(vk::Format::R32_UINT)];
             input.cmd_set_vertex_input(cmd, &bindings, &attributes);
             raw.cmd_bind_vertex_buffers(cmd, 0, &[vertices], &[0]);
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [4 * RECORDS as u64].as_ptr());
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.bind_target(cmd, target, 0, 4 * RECORDS as u64);
+            attachment::begin_rendering(raw, cmd);
+            xfb.begin(cmd);
             raw.cmd_draw(cmd, POINTS, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
             // Two more captures: one with a stride that is bound with the buffer, and one for which the vertex input
             // sets the former stride again.
             for number in 1..if case == Case::Vertex { 3 } else { 1 } {
@@ -343,10 +314,10 @@ fn run(case: Case) -> Option<(Vec<u32>, u32)> {
                     _ => input.cmd_set_vertex_input(cmd, &bindings, &attributes),
                 }
                 let offset = u64::from(4 * POINTS * number);
-                bind(cmd, 0, 1, &raw const target, &offset, &u64::from(4 * POINTS));
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.bind_target(cmd, target, offset, u64::from(4 * POINTS));
+                xfb.begin(cmd);
                 raw.cmd_draw(cmd, POINTS, 1, 0, 0);
-                (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.end(cmd);
             }
             raw.cmd_end_rendering(cmd);
             raw.cmd_dispatch(cmd, 1, 1, 1);
@@ -412,11 +383,8 @@ impl Objects {
         // SAFETY: the caller's contract; the submission is waited for.
         unsafe {
             self.captured.write_bytes(0xff, RECORDS);
-            let info = vk::CommandPoolCreateInfo::default().queue_family_index(self.program.family);
-            let pool = raw.create_command_pool(&info, None).unwrap();
-            let info =
-                vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
-            let cmd = raw.allocate_command_buffers(&info).unwrap();
+            let pool = self.program.command_pool();
+            let cmd = self.program.command_buffers(pool, vk::CommandBufferLevel::PRIMARY, 1);
             raw.begin_command_buffer(cmd[0], &Default::default()).unwrap();
             raw.cmd_set_rasterizer_discard_enable(cmd[0], true);
             raw.cmd_set_primitive_topology(cmd[0], vk::PrimitiveTopology::POINT_LIST);
@@ -428,25 +396,14 @@ impl Objects {
             let state = ext::extended_dynamic_state3::Device::new(self.program.instance(), raw);
             let origin = vk::TessellationDomainOrigin::UPPER_LEFT;
             state.cmd_set_tessellation_domain_origin(cmd[0], origin);
-            let size = [4 * RECORDS as u64];
-            let bind = self.program.xfb().cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd[0], 0, 1, &raw const self.target, [0].as_ptr(), size.as_ptr());
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd[0], &info);
+            self.program.xfb().bind_target(cmd[0], self.target, 0, 4 * RECORDS as u64);
+            attachment::begin_rendering(raw, cmd[0]);
             record(cmd[0]);
             raw.cmd_end_rendering(cmd[0]);
-            let barrier = vk::MemoryBarrier::default()
-                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT)
-                .dst_access_mask(vk::AccessFlags::HOST_READ);
-            let (from, to) =
-                (vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT, vk::PipelineStageFlags::HOST);
-            let flags = vk::DependencyFlags::empty();
-            raw.cmd_pipeline_barrier(cmd[0], from, to, flags, &[barrier], &[], &[]);
+            self.program.barrier(cmd[0], WRITES, HOST_READS);
             let ended = raw.end_command_buffer(cmd[0]);
             if ended.is_ok() {
-                let submit = vk::SubmitInfo::default().command_buffers(&cmd);
-                raw.queue_submit(self.program.queue, &[submit], vk::Fence::null()).unwrap();
-                raw.queue_wait_idle(self.program.queue).unwrap();
+                self.program.execute(&cmd);
             }
             raw.destroy_command_pool(pool, None);
             let captured = self.captured.cast::<[u32; RECORDS]>().read();
@@ -482,19 +439,13 @@ impl Objects {
     /// # Safety
     /// As [`bind`](Self::bind), in rendering.
     unsafe fn begin(&self, cmd: vk::CommandBuffer) {
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-        unsafe {
-            (self.program.xfb().cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
-        }
+        unsafe { self.program.xfb().begin(cmd) };
     }
 
     /// # Safety
     /// As [`begin`](Self::begin).
     unsafe fn end(&self, cmd: vk::CommandBuffer) {
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-        unsafe {
-            (self.program.xfb().cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
-        }
+        unsafe { self.program.xfb().end(cmd) };
     }
 }
 

@@ -211,15 +211,14 @@ impl Machine {
     /// The command buffer is being recorded, in a pass.
     unsafe fn draw(&self, cmd: vk::CommandBuffer, pipeline: vk::Pipeline) {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let (offsets, sizes) = ([0; 2], [ROOM; 2]);
         unsafe {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
             bind(cmd, 0, 2, self.targets.as_ptr(), offsets.as_ptr(), sizes.as_ptr());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.begin(cmd);
             raw.cmd_draw(cmd, VERTICES, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
         }
     }
 

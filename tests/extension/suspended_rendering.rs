@@ -5,6 +5,8 @@ use ash::vk;
 
 use super::program::{self, Program};
 use crate::common;
+use crate::common::bare::HOST_READS;
+use crate::common::native::WRITES;
 use crate::common::{attachment, discard, layer};
 
 /// The parts of dynamic rendering in a command buffer: for each, whether it resumes, captures, and
@@ -28,12 +30,8 @@ fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
         mapped.fill(UNTOUCHED);
         let layout = raw.create_pipeline_layout(&Default::default(), None).unwrap();
         let pipeline = discard::pipeline(raw, layout, &common::compile(common::CAPTURES, &[]));
-        let info = vk::CommandPoolCreateInfo::default().queue_family_index(device.family);
-        let pool = raw.create_command_pool(&info, None).unwrap();
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(pool)
-            .command_buffer_count(command_buffers.len() as u32 + 1);
-        let handles = raw.allocate_command_buffers(&info).unwrap();
+        let (pool, count) = (device.command_pool(), command_buffers.len() as u32 + 1);
+        let handles = device.command_buffers(pool, vk::CommandBufferLevel::PRIMARY, count);
         let (last, handles) = handles.split_last().unwrap();
         let mut number = 0;
         let mut results = Vec::new();
@@ -47,23 +45,9 @@ fn run(command_buffers: &[Parts]) -> (Vec<vk::Result>, Vec<u32>) {
         }
         if results.iter().all(|result| *result == vk::Result::SUCCESS) {
             raw.begin_command_buffer(*last, &Default::default()).unwrap();
-            let barrier = vk::MemoryBarrier::default()
-                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT)
-                .dst_access_mask(vk::AccessFlags::HOST_READ);
-            raw.cmd_pipeline_barrier(
-                *last,
-                vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT,
-                vk::PipelineStageFlags::HOST,
-                vk::DependencyFlags::empty(),
-                &[barrier],
-                &[],
-                &[],
-            );
+            device.barrier(*last, WRITES, HOST_READS);
             raw.end_command_buffer(*last).unwrap();
-            let all = [handles, &[*last]].concat();
-            let submit = vk::SubmitInfo::default().command_buffers(&all);
-            raw.queue_submit(device.queue, &[submit], vk::Fence::null()).unwrap();
-            raw.queue_wait_idle(device.queue).unwrap();
+            device.execute(&[handles, &[*last]].concat());
         }
         let captured = mapped.to_vec();
         raw.destroy_command_pool(pool, None);
@@ -90,18 +74,16 @@ unsafe fn record(
         | flag(suspends, vk::RenderingFlags::SUSPENDING);
     let info =
         vk::RenderingInfo::default().flags(flags).render_area(attachment::area(1)).layer_count(1);
-    let (no_counters, no_offsets) = (std::ptr::null(), std::ptr::null());
     unsafe {
         device.cmd_begin_rendering(cmd, &info);
         if captures {
             let size = u64::from(VERTICES) * 4;
             let offset = u64::from(number) * size;
             device.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-            let bind = functions.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, &raw const offset, &raw const size);
-            (functions.cmd_begin_transform_feedback_ext)(cmd, 0, 0, no_counters, no_offsets);
+            functions.bind_target(cmd, target, offset, size);
+            functions.begin(cmd);
             device.cmd_draw(cmd, VERTICES, 1, number * VERTICES, 0);
-            (functions.cmd_end_transform_feedback_ext)(cmd, 0, 0, no_counters, no_offsets);
+            functions.end(cmd);
         }
         device.cmd_end_rendering(cmd);
     }

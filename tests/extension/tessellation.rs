@@ -6,7 +6,8 @@ use ash::{ext, khr, vk};
 
 use super::program::Program;
 use crate::common::attachment;
-use crate::common::bare::BareInstance;
+use crate::common::bare::{BareInstance, HOST_READS};
+use crate::common::native::WRITES;
 use crate::common::{self, layer};
 
 const VERTEX: &str = "#version 450
@@ -151,14 +152,7 @@ impl Scene {
             });
             let stages = [Stage::VERTEX, Stage::FRAGMENT, Stage::TESSELLATION_EVALUATION];
             let ty = vk::DescriptorType::UNIFORM_BUFFER;
-            let set_layouts = stages.map(|stage| {
-                let bindings = [vk::DescriptorSetLayoutBinding::default()
-                    .descriptor_type(ty)
-                    .descriptor_count(1)
-                    .stage_flags(stage)];
-                let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-                raw.create_descriptor_set_layout(&info, None).unwrap()
-            });
+            let set_layouts = stages.map(|stage| program.set_layout(&[(0, ty, stage)]));
             let null = vk::DescriptorSetLayout::null();
             let independent = vk::PipelineLayoutCreateFlags::INDEPENDENT_SETS_EXT;
             let [first, second, third] = set_layouts;
@@ -167,23 +161,12 @@ impl Scene {
                     vk::PipelineLayoutCreateInfo::default().flags(independent).set_layouts(&sets);
                 raw.create_pipeline_layout(&info, None).unwrap()
             });
-            let sizes = [vk::DescriptorPoolSize { ty, descriptor_count: 2 }];
-            let info = vk::DescriptorPoolCreateInfo::default().max_sets(2).pool_sizes(&sizes);
-            let pool = raw.create_descriptor_pool(&info, None).unwrap();
             let used = [set_layouts[0], set_layouts[2]];
-            let info =
-                vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&used);
-            let sets: [_; 2] = raw.allocate_descriptor_sets(&info).unwrap().try_into().unwrap();
+            let (pool, sets) = program.descriptor_sets(used, &[(ty, 2)]);
             for (set, buffer) in sets.iter().zip(values) {
-                let infos = [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }];
-                let write = vk::WriteDescriptorSet::default()
-                    .dst_set(*set)
-                    .descriptor_type(ty)
-                    .buffer_info(&infos);
-                raw.update_descriptor_sets(&[write], &[]);
+                program.write_set((*set, 0, ty), (buffer, 0, vk::WHOLE_SIZE));
             }
-            let info = vk::CommandPoolCreateInfo::default().queue_family_index(program.family);
-            let commands = raw.create_command_pool(&info, None).unwrap();
+            let commands = program.command_pool();
             Some(Self {
                 state,
                 target,
@@ -324,19 +307,12 @@ impl Scene {
         record: impl FnOnce(vk::CommandBuffer),
     ) -> (vk::Result, Vec<u32>) {
         let raw = &self.program.raw;
-        let allocate = |level| {
-            let info = vk::CommandBufferAllocateInfo::default()
-                .command_pool(self.commands)
-                .level(level)
-                .command_buffer_count(1);
-            // SAFETY: the pool is of the device.
-            unsafe { raw.allocate_command_buffers(&info) }.unwrap()[0]
-        };
         // SAFETY: the caller's contract; the submission is waited for.
         unsafe {
             let captured = std::slice::from_raw_parts_mut(self.captured, RECORDS as usize);
             captured.fill(UNTOUCHED);
-            let cmd = allocate(vk::CommandBufferLevel::PRIMARY);
+            let level = vk::CommandBufferLevel::PRIMARY;
+            let cmd = self.program.command_buffers(self.commands, level, 1)[0];
             raw.begin_command_buffer(cmd, &Default::default()).unwrap();
             let contents = if is_secondary {
                 vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS
@@ -349,35 +325,20 @@ impl Scene {
                 .layer_count(1);
             raw.cmd_begin_rendering(cmd, &info);
             if is_secondary {
-                let secondary = allocate(vk::CommandBufferLevel::SECONDARY);
                 let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
                     .rasterization_samples(vk::SampleCountFlags::TYPE_1);
                 let inherited =
                     vk::CommandBufferInheritanceInfo::default().push_next(&mut rendering);
-                let info = vk::CommandBufferBeginInfo::default()
-                    .flags(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE)
-                    .inheritance_info(&inherited);
-                raw.begin_command_buffer(secondary, &info).unwrap();
-                record(secondary);
-                raw.end_command_buffer(secondary).unwrap();
+                let secondary = self.program.secondary(self.commands, &inherited, record);
                 raw.cmd_execute_commands(cmd, &[secondary]);
             } else {
                 record(cmd);
             }
             raw.cmd_end_rendering(cmd);
-            let barrier = vk::MemoryBarrier::default()
-                .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_WRITE_EXT)
-                .dst_access_mask(vk::AccessFlags::HOST_READ);
-            let (from, to) =
-                (vk::PipelineStageFlags::TRANSFORM_FEEDBACK_EXT, vk::PipelineStageFlags::HOST);
-            let flags = vk::DependencyFlags::empty();
-            raw.cmd_pipeline_barrier(cmd, from, to, flags, &[barrier], &[], &[]);
+            self.program.barrier(cmd, WRITES, HOST_READS);
             let ended = raw.end_command_buffer(cmd).err().unwrap_or(vk::Result::SUCCESS);
             if ended == vk::Result::SUCCESS {
-                let commands = [cmd];
-                let submit = vk::SubmitInfo::default().command_buffers(&commands);
-                raw.queue_submit(self.program.queue, &[submit], vk::Fence::null()).unwrap();
-                raw.queue_wait_idle(self.program.queue).unwrap();
+                self.program.execute(&[cmd]);
             }
             (ended, captured.to_vec())
         }
@@ -396,7 +357,6 @@ impl Scene {
         states: [Option<u32>; 2],
     ) {
         let (raw, xfb) = (&self.program.raw, self.program.xfb());
-        let (none, nowhere) = (std::ptr::null(), std::ptr::null());
         let (point, layout) = (vk::PipelineBindPoint::GRAPHICS, self.layouts[0]);
         unsafe {
             for (number, set) in [0, 2].into_iter().zip(self.sets) {
@@ -414,11 +374,10 @@ impl Scene {
                 self.state.cmd_set_patch_control_points(cmd, points);
             }
             let (offset, size) = (0, u64::from(4 * RECORDS));
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const self.target, &raw const offset, &raw const size);
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.bind_target(cmd, self.target, offset, size);
+            xfb.begin(cmd);
             raw.cmd_draw(cmd, VERTICES, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
         }
     }
 }

@@ -139,12 +139,9 @@ fn attributes_begin_at_any_byte() {
         device.submit(WRITES, |cmd| {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             let size = 4 * records as u64;
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), &raw const size);
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.bind_target(cmd, target, 0, size);
+            attachment::begin_rendering(raw, cmd);
+            xfb.begin(cmd);
             for draw in DRAWS {
                 let bindings = [vk::VertexInputBindingDescription2EXT::default()
                     .stride(if draw.is_bound { 16 } else { draw.stride })
@@ -161,7 +158,7 @@ fn attributes_begin_at_any_byte() {
                 raw.cmd_bind_vertex_buffers2(cmd, 0, &buffers, &starts, None, strides);
                 raw.cmd_draw(cmd, POINTS, 1, 0, 0);
             }
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
             raw.cmd_end_rendering(cmd);
         });
         let captured = std::slice::from_raw_parts(captured, records);

@@ -291,9 +291,7 @@ impl Machine {
                         bind(cmd, number, 1, target, &0, sizes[number as usize % 2]);
                     }
                 }
-                let info =
-                    vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-                raw.cmd_begin_rendering(cmd, &info);
+                attachment::begin_rendering(raw, cmd);
                 let begin = functions.cmd_begin_transform_feedback_ext;
                 begin(cmd, 0, 0, std::ptr::null(), std::ptr::null());
                 for stream in 0..STREAMS {

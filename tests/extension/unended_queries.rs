@@ -44,8 +44,7 @@ unsafe fn change(program: &Program, pool: vk::QueryPool, queries: &[u32], resets
                     .iter()
                     .for_each(|query| raw.cmd_reset_query_pool(cmd, pool, *query, 1));
             }
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             for query in queries {
                 raw.cmd_begin_query(cmd, pool, *query, vk::QueryControlFlags::empty());
                 raw.cmd_end_query(cmd, pool, *query);

@@ -196,17 +196,12 @@ impl Recording<'_> {
     /// # Safety
     /// The command buffer is being recorded, and the handles live until it was executed.
     unsafe fn record(&self) {
-        let device = &self.device.raw;
         unsafe {
             self.queries(|span| *span == Span::Whole, true);
             for (number, section) in self.case.sections.iter().enumerate() {
                 if number > 0 {
                     let access = WRITES.1 | vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_READ_EXT;
-                    let barrier = vk::MemoryBarrier::default()
-                        .src_access_mask(WRITES.1)
-                        .dst_access_mask(access);
-                    let (stage, none) = (WRITES.0, vk::DependencyFlags::empty());
-                    device.cmd_pipeline_barrier(self.cmd, stage, stage, none, &[barrier], &[], &[]);
+                    self.device.barrier(self.cmd, WRITES, (WRITES.0, access));
                 }
                 self.device.in_pass(self.cmd, self.pipeline, || self.section(number, section));
             }

@@ -22,8 +22,7 @@ const COMPUTE: Backend = Backend::Compute;
 /// The number of indices of a draw with primitive restart, which is enough for two workgroups of
 /// the restart kernel.
 const INDICES: u32 = 10_000;
-/// The sizes in bytes of the buffer that is read and of the capture buffer. Each flushed draw has
-/// room for one primitive.
+/// The sizes in bytes of the buffer that is read and of the capture buffer.
 const SIZES: [u64; 2] = [1 << 16, 1 << 25];
 /// The number of bytes between dynamic offsets: the largest alignment that Vulkan allows a device
 /// to require.
@@ -51,13 +50,9 @@ enum Kind {
     VertexBuffers,
     /// Each draw has other dynamic offsets than the previous one.
     DescriptorSets,
-    /// Each draw is flushed, and reads the same buffers as the previous one.
-    Flushes,
-    /// Each draw is flushed, reads other buffers than the previous one, and comes after kernels.
-    FlushesOfOthers,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 11] = [
     Kind::Direct,
     Kind::Indexed,
     Kind::Multi,
@@ -69,8 +64,6 @@ const KINDS: [Kind; 13] = [
     Kind::Queries,
     Kind::VertexBuffers,
     Kind::DescriptorSets,
-    Kind::Flushes,
-    Kind::FlushesOfOthers,
 ];
 
 /// Everything that captures need, and an application's descriptor set that no shader uses.
@@ -255,20 +248,9 @@ unsafe fn draw(
                 recorder.bind_descriptor_sets(0, &[set], &[OFFSET * (number % 4)])?;
                 recorder.draw(STRIP, &plain)
             }
-            Kind::Flushes | Kind::FlushesOfOthers => {
-                if kind == Kind::FlushesOfOthers && number.is_multiple_of(2) {
-                    recorder.draw_indirect(STRIP, &indirect)?
-                } else {
-                    recorder.draw(STRIP, &Draw { vertex_count: 3, ..plain })?
-                }
-                recorder.flush()
-            }
         }
     }
 }
-
-/// The maximum number of allocations of a flush with descriptors, as documented for [`Recorder`].
-const PER_FLUSH: u64 = 40;
 
 /// With descriptors, a recording allocates memory for descriptor sets, but none for draws.
 #[test]
@@ -284,13 +266,7 @@ fn draws_allocate_nothing_by_descriptors() {
         }
         let few = all.allocations(&mut capture, &mut arena, kind, 10);
         let many = all.allocations(&mut capture, &mut arena, kind, most);
-        match kind {
-            Kind::Flushes | Kind::FlushesOfOthers => {
-                let each = (many - few).div_ceil(u64::from(most - 10));
-                assert!(each <= PER_FLUSH, "{kind:?}: {each}");
-            }
-            _ => assert_eq!(many, few, "{kind:?}"),
-        }
+        assert_eq!(many, few, "{kind:?}");
     }
 }
 

@@ -314,6 +314,9 @@ impl Player {
     }
 
     /// Records the barrier that a program needs between captures that it does not play in order.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a pass.
     unsafe fn record_barrier(&self, ctx: &Context, cmd: vk::CommandBuffer) {
         let (stages, writes) = Context::write_scope(COMPUTE);
         let access = writes | vk::AccessFlags::SHADER_READ;

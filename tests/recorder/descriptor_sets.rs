@@ -61,8 +61,8 @@ enum Way {
     Indirect,
     /// Resumed from a counter: on the compute backend by the setup kernel.
     Resumed,
-    /// Some of the draws come after a flush that ends a query, whose result a kernel writes.
-    BehindQueries,
+    /// Each draw has its own query, whose result a kernel writes.
+    Queries,
 }
 
 fn lower(gpu: &Gpu, backend: Backend) -> Lowered {
@@ -209,15 +209,11 @@ impl Scene<'_> {
             match self.way {
                 Way::Direct | Way::Resumed => recorder.draw(POINTS, &draw),
                 Way::Indirect => recorder.draw_indirect(POINTS, &indirect),
-                Way::BehindQueries => {
+                Way::Queries => {
                     let pool = self.pool.unwrap();
                     recorder.begin_query(pool, object)?;
                     recorder.draw(POINTS, &draw)?;
-                    recorder.end_query(pool.kind())?;
-                    match object % 10 {
-                        9 => recorder.flush(),
-                        _ => Ok(()),
-                    }
+                    recorder.end_query(pool.kind())
                 }
             }
         }
@@ -227,7 +223,7 @@ impl Scene<'_> {
 /// Returns every backend, including the compute backend with both resource plans and with the floor
 /// profile, and the ways of recording that each supports.
 fn backends() -> Vec<(OpenOptions, Backend, &'static [Way])> {
-    const ALL: &[Way] = &[Way::Direct, Way::Indirect, Way::Resumed, Way::BehindQueries];
+    const ALL: &[Way] = &[Way::Direct, Way::Indirect, Way::Resumed, Way::Queries];
     let mut backends = Vec::new();
     for profile in [Profile::Full, Profile::Bifrost] {
         for resources in device::RESOURCES {
@@ -348,21 +344,16 @@ fn sets_that_the_application_binds_itself() {
                 scene.bind(1, &[3])?;
                 own(1, 4);
                 scene.draw(1)?;
+                scene.bind(0, &[8])?;
+                scene.draw(2)?;
                 // Draws that are recorded only now read the sets that are bound now, except for
                 // those that the recorder bound.
                 own(0, 5);
-                scene.recorder.flush()?;
-                own(0, 6);
-                own(1, 7);
-                scene.draw(2)?;
-                scene.bind(0, &[8])?;
-                scene.draw(3)?;
-                own(0, 9);
             }
             Ok(())
         });
         let (_, found) = found.unwrap();
-        let bound = [(5, 4), (5, 3), (9, 3), (8, 3)];
+        let bound = [(5, 4), (5, 3), (8, 3)];
         let expected: Vec<u32> = (0..)
             .zip(bound)
             .flat_map(|(drawn, (frame, object))| records(frame, object, drawn))
@@ -437,29 +428,29 @@ fn sets_that_cannot_hold_are_refused() {
 }
 
 /// If an earlier pipeline has fewer sets, the descriptor set of the resource plan replaces a set of
-/// the application. Playing the rest of a capture takes this into account.
+/// the application. This stays known when the rest of a capture is played again after an error.
 #[test]
-fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
+fn what_a_recorded_part_disturbed_is_known_to_who_plays_the_rest() {
+    const VERTEX: &str = "#version 450
+        void main() { gl_Position = vec4(0.0); }";
     const WITHOUT_SETS: &str = "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 1) out;
         layout(location = 0, xfb_buffer = 0, xfb_stride = 12, xfb_offset = 0) out flat uvec3 captured;
         void main() {
-            captured = uvec3(gl_VertexIndex);
-            gl_Position = vec4(0.0);
-            gl_PointSize = 1.0;
+            captured = uvec3(gl_PrimitiveIDIn);
+            EmitVertex();
         }";
     let options = OpenOptions { resources: Resources::Descriptors, ..Default::default() };
     let mut objects = Objects::new(options, Backend::Compute);
-    let words = common::compile(WITHOUT_SETS, &[]);
-    let vertex_input = VertexInput::default();
+    let [vertex, geometry] = [("vert", VERTEX), ("geom", WITHOUT_SETS)]
+        .map(|(s, text)| common::compile_stage(s, text, &[]));
+    let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
     let target = objects.gpu.context().compute_target().unwrap();
-    let options = compute::Options::new(&vertex_input).target(target);
-    let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-    let desc = PipelineDesc::new(&lowered)
-        .topology(POINTS)
-        .provoking_vertex(ProvokingVertex::First)
-        .vertex_input(&vertex_input);
-    let without_sets = objects.gpu.pipeline(&desc);
-    let mut arena = objects.gpu.arena(&ArenaDesc::for_draws(2, 2));
+    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+    let lowered = compute::lower(&Shader::new(&geometry), &options).unwrap();
+    let without_sets = objects.gpu.pipeline(&PipelineDesc::new(&lowered).topology(POINTS));
+    let mut arena = objects.gpu.arena(&ArenaDesc::for_draws(2, 2).descriptor_sets(8));
     let mut capture = objects.gpu.new_capture();
     let Objects { gpu, pipeline, target, .. } = &mut objects;
     let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
@@ -468,19 +459,18 @@ fn what_a_flush_disturbed_is_known_to_who_plays_the_rest() {
     gpu.submit(|_, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
-            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
-            recorder.draw(POINTS, &draw)?;
-            recorder.flush()?;
-            drop(recorder);
+            capture.begin(&desc)?;
             let mut recorder = capture.recorder();
+            recorder.draw(POINTS, &draw)?;
             recorder.bind_pipeline(pipeline)?;
             recorder.assume_descriptor_sets(0, 2)?;
             recorder.draw(POINTS, &draw)?;
-            drop(recorder);
-            capture.end(&[])?;
-            let error = capture.play(&mut *arena, cmd).unwrap_err();
-            let is_known = matches!(error, RuntimeError::DescriptorSetUnknown { set: 0 });
-            assert!(is_known, "{error}");
+            recorder.end(&[])?;
+            for _ in 0..2 {
+                let error = capture.play(&mut *arena, cmd).unwrap_err();
+                let is_known = matches!(error, RuntimeError::DescriptorSetUnknown { set: 0 });
+                assert!(is_known && capture.is_flushed(), "{error}");
+            }
         }
         Ok(())
     })

@@ -33,8 +33,6 @@ struct Case {
     topology: PrimitiveTopology,
     draw: Draw,
     indexed: bool,
-    /// Whether the draw is recorded twice, with a flush in between.
-    flushed: bool,
     /// The size in bytes of each capture buffer.
     sizes: [u32; 2],
     /// For each buffer: the counter before the capture, whether the capture begins with the
@@ -73,7 +71,6 @@ impl Case {
                 first_instance: random.below(1 << 30),
             },
             indexed: flag(random),
-            flushed: random.below(4) == 0,
             sizes: strides.map(|stride| size(random, stride)),
             counters: strides.map(|stride| counter(random, stride)),
             begins: pair(random),
@@ -163,26 +160,21 @@ impl Cases {
             let index_type = IndexType::Uint16;
             let indices = IndexBuffer::new(self.indices.raw(), self.indices.size(), index_type);
             recorder.bind_index_buffer(&indices)?;
-            for time in 0..=u32::from(case.flushed) {
-                if time > 0 {
-                    recorder.flush()?;
-                }
-                if case.indexed {
-                    let draw = DrawIndexed {
-                        index_count: case.draw.vertex_count,
-                        instance_count: case.draw.instance_count,
-                        // The last ones are beyond the buffer.
-                        first_index: case.draw.first_vertex * 2,
-                        vertex_offset: 3,
-                        first_instance: case.draw.first_instance,
-                    };
-                    recorder.draw_indexed(case.topology, &draw)?;
-                } else {
-                    recorder.draw(case.topology, &case.draw)?
-                }
-                if is_padded {
-                    recorder.draw(case.topology, &Draw::new(0))?;
-                }
+            if case.indexed {
+                let draw = DrawIndexed {
+                    index_count: case.draw.vertex_count,
+                    instance_count: case.draw.instance_count,
+                    // The last ones are beyond the buffer.
+                    first_index: case.draw.first_vertex * 2,
+                    vertex_offset: 3,
+                    first_instance: case.draw.first_instance,
+                };
+                recorder.draw_indexed(case.topology, &draw)?;
+            } else {
+                recorder.draw(case.topology, &case.draw)?
+            }
+            if is_padded {
+                recorder.draw(case.topology, &Draw::new(0))?;
             }
             for (kind, _) in KINDS.into_iter().zip(case.queries).filter(|(_, used)| *used) {
                 recorder.end_query(kind)?;

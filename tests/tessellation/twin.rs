@@ -106,35 +106,15 @@ unsafe fn run(device: &BareDevice, words: &[u32], jobs: &[Job], size: usize) -> 
     unsafe {
         buffers[0].bytes_mut().copy_from_slice(bytemuck::cast_slice(jobs));
         let storage = vk::DescriptorType::STORAGE_BUFFER;
-        let bindings = [0, 1].map(|binding| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(binding)
-                .descriptor_type(storage)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::COMPUTE)
-        });
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        let set_layouts = [raw.create_descriptor_set_layout(&info, None).unwrap()];
+        let bindings = [0, 1].map(|binding| (binding, storage, vk::ShaderStageFlags::COMPUTE));
+        let set_layouts = [device.set_layout(&bindings)];
         let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
         let layout = raw.create_pipeline_layout(&info, None).unwrap();
         let info = vk::ComputePipelineCreateInfo::default().layout(layout);
         let pipeline = discard::compute(raw, words, info);
-        let pool_sizes = [vk::DescriptorPoolSize { ty: storage, descriptor_count: 2 }];
-        let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&pool_sizes);
-        let pool = raw.create_descriptor_pool(&info, None).unwrap();
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(pool)
-            .set_layouts(&set_layouts);
-        let sets = raw.allocate_descriptor_sets(&info).unwrap();
+        let (pool, sets) = device.descriptor_sets(set_layouts, &[(storage, 2)]);
         for (binding, buffer) in (0..).zip(&buffers) {
-            let buffer = buffer.raw;
-            let range = [vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE }];
-            let write = vk::WriteDescriptorSet::default()
-                .dst_set(sets[0])
-                .dst_binding(binding)
-                .descriptor_type(storage)
-                .buffer_info(&range);
-            raw.update_descriptor_sets(&[write], &[]);
+            device.write_set((sets[0], binding, storage), (buffer.raw, 0, vk::WHOLE_SIZE));
         }
         let writes = (vk::PipelineStageFlags::COMPUTE_SHADER, vk::AccessFlags::SHADER_WRITE);
         device.submit(writes, |cmd| {

@@ -198,7 +198,18 @@ impl std::fmt::Display for Differences {
     }
 }
 
+fn validate(case: &Case, plan: ResourcePlan) {
+    common::validate(&case.lower(Backend::Compute, plan).words, "vulkan1.0");
+}
+
 impl Differences {
+    /// Those of what a backend captures.
+    fn of(case: &Case, gpu: &mut TestDevice, backend: Backend, known: Option<&mut Known>) -> Self {
+        let mut found = Self::default();
+        found.add(case, &case.capture(gpu, backend), known);
+        found
+    }
+
     fn add(&mut self, case: &Case, captured: &[u8], known: Option<&mut Known>) {
         let mut known = known;
         case.compare(captured, |component| {
@@ -249,13 +260,9 @@ fn every_format_is_converted_as_specified() {
             continue;
         }
         if has_tools() {
-            common::validate(
-                &case.lower(Backend::Compute, ResourcePlan::DeviceAddress).words,
-                "vulkan1.0",
-            );
+            validate(&case, ResourcePlan::DeviceAddress);
         }
-        let mut compute = Differences::default();
-        compute.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+        let compute = Differences::of(&case, &mut gpu, Backend::Compute, None);
         if !compute.is_exact() {
             wrong.push(format!("{format:?} compute: {compute}"));
         }
@@ -263,8 +270,7 @@ fn every_format_is_converted_as_specified() {
             eprintln!("{format:?}: no vertex buffer format of the device");
             continue;
         }
-        let mut native = Differences::default();
-        native.add(&case, &case.capture(&mut gpu, Backend::Native), Some(&mut known));
+        let native = Differences::of(&case, &mut gpu, Backend::Native, Some(&mut known));
         if !native.is_exact() {
             eprintln!("{format:?} native: {native}");
         }
@@ -292,13 +298,9 @@ fn inputs_of_another_type_get_the_bits() {
                 continue;
             }
             if has_tools() && format.size() % 3 == 0 {
-                common::validate(
-                    &case.lower(Backend::Compute, ResourcePlan::DeviceAddress).words,
-                    "vulkan1.0",
-                );
+                validate(&case, ResourcePlan::DeviceAddress);
             }
-            let mut compute = Differences::default();
-            compute.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+            let compute = Differences::of(&case, &mut gpu, Backend::Compute, None);
             if !compute.is_exact() {
                 wrong.push(format!("{format:?} as {class:?} compute: {compute}"));
             }
@@ -306,8 +308,7 @@ fn inputs_of_another_type_get_the_bits() {
                 continue;
             }
             natives += 1;
-            let mut native = Differences::default();
-            native.add(&case, &case.capture(&mut gpu, Backend::Native), Some(&mut known));
+            let native = Differences::of(&case, &mut gpu, Backend::Native, Some(&mut known));
             if !native.is_allowed() {
                 wrong.push(format!("{format:?} as {class:?} native: {native}"));
             }
@@ -337,10 +338,9 @@ fn attributes_begin_at_any_byte() {
                 }
                 if has_tools() && is_described {
                     let plan = gpu.compute_target(Backend::Compute).unwrap().resources;
-                    common::validate(&case.lower(Backend::Compute, plan).words, "vulkan1.0");
+                    validate(&case, plan);
                 }
-                let mut found = Differences::default();
-                found.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+                let found = Differences::of(&case, &mut gpu, Backend::Compute, None);
                 if !found.is_exact() {
                     wrong.push(format!("{format:?} from {start}, {is_described}: {found}"));
                 }
@@ -360,8 +360,7 @@ fn the_floor_pulls_every_format_below_64_bits() {
         for &format in VertexFormat::ALL.iter().filter(|f| f.bits() == 32) {
             let mut case = sweep(format, &mut rng);
             case.draw.vertex_count = case.draw.vertex_count.min(300);
-            let mut found = Differences::default();
-            found.add(&case, &case.capture(&mut gpu, Backend::Compute), None);
+            let found = Differences::of(&case, &mut gpu, Backend::Compute, None);
             assert!(found.is_exact(), "{format:?}: {found}");
         }
     }
@@ -392,22 +391,17 @@ fn random_layouts_are_read_as_specified() {
         let may_pass_the_end = seed % 2 == 0 || robust.buffer_access2;
         let case = layouts::generate(seed, &formats, may_pass_the_end);
         if has_tools() && seed % 8 == 0 {
-            common::validate(
-                &case.lower(Backend::Compute, ResourcePlan::DeviceAddress).words,
-                "vulkan1.0",
-            );
+            validate(&case, ResourcePlan::DeviceAddress);
         }
         for (plan, gpu) in [("addresses", &mut gpu), ("descriptors", &mut by_descriptors)] {
-            let mut compute = Differences::default();
-            compute.add(&case, &case.capture(gpu, Backend::Compute), None);
+            let compute = Differences::of(&case, gpu, Backend::Compute, None);
             if !compute.is_exact() {
                 wrong.push(format!("seed {seed} compute by {plan}: {compute}"));
             }
         }
         if seed % 2 == 1 && is_native(&gpu, &case) {
             natives += 1;
-            let mut native = Differences::default();
-            native.add(&case, &case.capture(&mut gpu, Backend::Native), Some(&mut known));
+            let native = Differences::of(&case, &mut gpu, Backend::Native, Some(&mut known));
             if !native.is_allowed() {
                 wrong.push(format!("seed {seed} native: {native}"));
             }

@@ -6,7 +6,10 @@
 //! this layer is as fast as a complete one could be: a command buffer is found without a lock, arrays have fixed sizes,
 //! and nothing catches panics, because nothing here panics.
 
-#![allow(clippy::missing_safety_doc, reason = "the contracts are those of Vulkan's commands")]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "functions that Vulkan calls have the contracts of its commands"
+)]
 
 mod command_buffers;
 #[allow(dead_code, reason = "the layer uses all of it")]
@@ -47,6 +50,9 @@ struct Device {
 
 impl Device {
     /// Finds the device of a device, queue or command buffer.
+    ///
+    /// # Safety
+    /// The contract of [`DispatchKey::of`].
     unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         DEVICES.get(unsafe { DispatchKey::of(handle) }?)
     }
@@ -167,6 +173,9 @@ recorded! {
 }
 
 /// Copies an array of a command to `first` of an array of the state. What does not fit is left out.
+///
+/// # Safety
+/// There are `count` values at the pointer.
 unsafe fn copy<T: Copy>(to: &mut [T], first: u32, from: *const T, count: u32) {
     let to = to.get_mut(first as usize..).and_then(|to| to.get_mut(..count as usize));
     if let Some(to) = to {
@@ -223,6 +232,9 @@ unsafe extern "system" fn free(
 
 /// Finds the loader's structure with the layer's link in the chain of a create info.
 /// [`LayerDeviceCreateInfo`] begins as [`LayerInstanceCreateInfo`] does.
+///
+/// # Safety
+/// The chain is valid.
 unsafe fn link_info(
     first: *const c_void,
     s_type: vk::StructureType,

@@ -429,6 +429,8 @@ impl BenchDevice {
         }
     }
 
+    /// # Safety
+    /// A pass is being recorded.
     unsafe fn capture(&self, ext: &CaptureCommands, frame: Frame, number: u32) {
         let (captured, at) = (frame.captured(), u64::from(number));
         let (offset, size, counter) = match frame {
@@ -449,6 +451,9 @@ impl BenchDevice {
     }
 
     /// Records the barrier that lets a capture resume from the counter of an earlier one.
+    ///
+    /// # Safety
+    /// The command buffer is being recorded, outside of a pass.
     unsafe fn order_captures(&self) {
         let barrier = vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::TRANSFORM_FEEDBACK_COUNTER_WRITE_EXT)
@@ -462,6 +467,8 @@ impl BenchDevice {
         }
     }
 
+    /// # Safety
+    /// The command buffer is being recorded.
     unsafe fn bind(&self, number: u32) {
         let constants = [number as u8; shader::CONSTANTS as usize];
         let vertex = vk::ShaderStageFlags::VERTEX;
@@ -472,6 +479,8 @@ impl BenchDevice {
         }
     }
 
+    /// # Safety
+    /// The command buffer is being recorded.
     unsafe fn bind_pipeline(&self) {
         let point = vk::PipelineBindPoint::GRAPHICS;
         // SAFETY: the caller records.
@@ -481,6 +490,8 @@ impl BenchDevice {
         }
     }
 
+    /// # Safety
+    /// The command buffer is not pending.
     unsafe fn begin(&self) {
         let one_time = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
@@ -491,6 +502,8 @@ impl BenchDevice {
         }
     }
 
+    /// # Safety
+    /// The command buffer is being recorded, outside of a pass.
     unsafe fn begin_pass(&self) {
         let (cmd, raw) = (self.cmd, &self.raw);
         let area =
@@ -507,6 +520,8 @@ impl BenchDevice {
         }
     }
 
+    /// # Safety
+    /// A pass is being recorded.
     unsafe fn end(&self) {
         // SAFETY: a pass is being recorded.
         unsafe {
@@ -543,6 +558,9 @@ impl BenchDevice {
 }
 
 /// Creates buffers with the sizes in bytes and usages of `wanted`, in one allocation.
+///
+/// # Safety
+/// The device is live.
 unsafe fn make_buffers(
     device: &Device,
     memories: &vk::PhysicalDeviceMemoryProperties,
@@ -577,6 +595,9 @@ unsafe fn make_buffers(
 }
 
 /// Creates a descriptor set with a dynamic uniform buffer, which no shader reads.
+///
+/// # Safety
+/// The device is live, and the buffer is of the device.
 unsafe fn make_set(
     device: &Device,
     buffer: vk::Buffer,
@@ -606,6 +627,9 @@ unsafe fn make_set(
 }
 
 /// Creates a pipeline that discards rasterization.
+///
+/// # Safety
+/// The device is live, and the handles are of the device.
 unsafe fn make_pipeline(
     device: &Device,
     shader: vk::ShaderModule,
@@ -643,6 +667,9 @@ unsafe fn make_pipeline(
 }
 
 /// Creates the module and the pipeline of a compute shader that does nothing.
+///
+/// # Safety
+/// The device is live, and the layout is of the device.
 unsafe fn make_dispatched(
     device: &Device,
     layout: vk::PipelineLayout,

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_void};
 use crate::command_buffers::{FastPath, fast_path, with};
 use crate::registry::vk;
 use crate::withheld::arguments::*;
-use crate::withheld::{commands, commands_by_hand, functions};
+use crate::withheld::commands;
 
 /// What the layer does with commands of the type `C` before they are recorded. Without methods of its own, an observer
 /// does nothing with them.
@@ -53,9 +53,9 @@ pub(super) struct Unobserved;
 impl<C: Command> Observer<C> for Unobserved {}
 
 macro_rules! define {
-    ($($command_type:ident $name:ident $type:ident (
+    ($($command_type:ident $name:ident $type:ident $pfn:ident $names:tt (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
-    );)*) => {$(
+    ) $($by_hand:ident)?;)*) => {$(
         #[allow(clippy::too_many_arguments, reason = "as the command has them")]
         pub(super) unsafe extern "system" fn $name<O: Observer<$type>>(
             command_buffer: vk::CommandBuffer,
@@ -86,7 +86,6 @@ macro_rules! define {
 }
 
 commands!(define);
-commands_by_hand!(define);
 
 /// Generates the function `hook_of`, which finds the hooks for some commands by the names of their functions: these
 /// functions with an observer.
@@ -105,11 +104,11 @@ macro_rules! observer_hooks {
 pub(super) use observer_hooks;
 
 macro_rules! find {
-    ($($name:ident $pfn:ident [$($command:literal),*];)*) => {
+    ($($command_type:ident $name:ident $type:ident $pfn:ident $names:tt $parameters:tt $($by_hand:ident)?;)*) => {
         /// Returns the name of the function for a command, which is the same for all names of the command.
         pub(super) fn function_of(command: &CStr) -> Option<&'static str> {
             $(
-                if [$($command),*].contains(&command) {
+                if $names.contains(&command) {
                     return Some(stringify!($name));
                 }
             )*
@@ -120,7 +119,7 @@ macro_rules! find {
     };
 }
 
-functions!(find);
+commands!(find);
 
 /// Returns the hook for a command that the captures need not see. `None` for commands that are not recorded inside of a
 /// render pass, and before which no captures must be recorded.

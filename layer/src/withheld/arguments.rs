@@ -1,13 +1,14 @@
 //! The arguments of commands that are recorded. The hooks for the commands are in `crate::hooks`.
 //!
-//! Each row of the tables is a command with its [type](CommandType), the name of its function, the structure with its
-//! arguments, and its parameters: `CommandType name Structure (parameter: type, parameter: type => copy(count),);`.
-//! `copy` is the method of [`Memory`] that copies what a pointer points to. `by_hand` copies the arguments of
-//! `commands_by_hand`.
+//! Each row of the table is a command with its [type](CommandType), the name of its function, the structure with its
+//! arguments, the type and the names of the device's function, and its parameters:
+//! `CommandType name Structure PFN_name [names] (parameter: type, parameter: type => copy(count),);`.
+//! `copy` is the method of [`Memory`] that copies what a pointer points to. A row ends with `by_hand` if the registry does
+//! not say completely what the arguments point to: then the module `by_hand` copies them.
 
 use std::ffi::c_void;
 
-use super::commands::{commands, commands_by_hand};
+use super::commands::commands;
 use super::memory::{Copied, Memory, OutOfMemory};
 use super::store::Functions;
 use crate::registry::vk;
@@ -39,9 +40,9 @@ pub(crate) trait Command: Copied {
 }
 
 macro_rules! define {
-    ($($command_type:ident $name:ident $type:ident (
+    ($($command_type:ident $name:ident $type:ident $pfn:ident $names:tt (
         $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
-    );)*) => {$(
+    ) $($by_hand:ident)?;)*) => {$(
         #[derive(Clone, Copy)]
         pub(crate) struct $type {
             $(pub(crate) $parameter: $of,)*
@@ -61,12 +62,13 @@ macro_rules! define {
 }
 
 commands!(define);
-commands_by_hand!(define);
 
 macro_rules! copy {
-    ($($command_type:ident $name:ident $type:ident (
-        $($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*
-    );)*) => {$(
+    ($($command_type:ident $name:ident $type:ident $pfn:ident $names:tt $parameters:tt $($by_hand:ident)?;)*) => {
+        $(copy!(@ $($by_hand)? $type $parameters);)*
+    };
+    (@ by_hand $type:ident $parameters:tt) => {};
+    (@ $type:ident ($($parameter:ident: $of:ty $(=> $copy:ident($($count:expr)?))?,)*)) => {
         impl Copied for $type {
             #[allow(unused_variables, clippy::unnecessary_cast, reason = "not needed for all commands")]
             unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
@@ -77,7 +79,7 @@ macro_rules! copy {
                 Ok(Self { $($parameter),* })
             }
         }
-    )*};
+    };
 }
 
 commands!(copy);

@@ -34,6 +34,60 @@ pub(crate) trait Copied: Copy {
     unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory>;
 }
 
+/// Implements [`Copied`] for structures, and generates `copy` for those that may be in chains. A row is `Structure {
+/// member: copy(count), }`: `copy` is the method of [`Memory`] that copies what the member points to, and `count` the member
+/// with the number of elements, or 1. `chained_by_hand` are structures for which `by_hand` implements [`Copied`].
+macro_rules! copied {
+    (@count $of:ident 1) => { 1 };
+    (@count $of:ident $count:ident) => { $of.$count as usize };
+    (@rows $($type:ty { $($member:ident: $copy:ident $(($count:tt))?,)* })*) => {$(
+        impl Copied for $type {
+            #[allow(clippy::unnecessary_cast, reason = "not needed for all members")]
+            unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {
+                unsafe {
+                    Ok(Self {
+                        $($member: memory.$copy(
+                            self.$member $(, copied!(@count self $count))?
+                        )?,)*
+                        ..*self
+                    })
+                }
+            }
+        }
+    )*};
+    (
+        chained { $($type:ty { $($copies:tt)* })* }
+        chained_by_hand { $($by_hand:ty,)* }
+        others { $($other:ty { $($other_copies:tt)* })* }
+    ) => {
+        copied!(@rows $($type { $($copies)* })* $($other { $($other_copies)* })*);
+
+        /// Copies a structure of a chain, and what it points to. `None` if the type of the structure is unknown.
+        ///
+        /// # Safety
+        /// The structure and its chain are valid.
+        pub(super) unsafe fn copy(
+            structure: *const vk::BaseInStructure<'_>,
+            memory: &Memory,
+        ) -> Result<Option<*const c_void>, OutOfMemory> {
+            // SAFETY: the caller's contract; the type says which structure it is.
+            unsafe {
+                Ok(Some(match (*structure).s_type {
+                    $(<$type as vk::TaggedStructure>::STRUCTURE_TYPE => {
+                        memory.structures(structure.cast::<$type>(), 1)?.cast()
+                    })*
+                    $(<$by_hand as vk::TaggedStructure>::STRUCTURE_TYPE => {
+                        memory.structures(structure.cast::<$by_hand>(), 1)?.cast()
+                    })*
+                    _ => return Ok(None),
+                }))
+            }
+        }
+    };
+}
+
+pub(super) use copied;
+
 /// The memory into which the arguments of a command buffer's stored commands are copied.
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -293,6 +347,25 @@ impl Memory {
             }
         }
         Ok(std::ptr::null())
+    }
+
+    /// Copies a chain like [`chain`](Self::chain), in a structure that a command could write.
+    ///
+    /// # Safety
+    /// The chain is valid.
+    pub(super) unsafe fn written_chain(
+        &self,
+        chain: *mut c_void,
+    ) -> Result<*mut c_void, OutOfMemory> {
+        unsafe { self.chain(chain) }.map(<*const c_void>::cast_mut)
+    }
+
+    /// Copies what a structure within another one points to.
+    ///
+    /// # Safety
+    /// The contract of [`Copied::copied`].
+    pub(super) unsafe fn structure<T: Copied>(&self, structure: T) -> Result<T, OutOfMemory> {
+        unsafe { structure.copied(self) }
     }
 
     /// Allocates memory for `count` values. `count` must not be 0: for an empty allocation, bumpalo may write to memory

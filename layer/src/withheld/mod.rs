@@ -17,7 +17,7 @@ mod store;
 mod structures;
 
 pub(crate) use self::arguments::{Command, CommandType};
-pub(crate) use self::commands::{commands, commands_by_hand, functions};
+pub(crate) use self::commands::commands;
 #[cfg(test)]
 pub(crate) use self::memory::{Copied, Memory};
 pub(crate) use self::memory::{OutOfMemory, Template, Templates};

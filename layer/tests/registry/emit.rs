@@ -65,7 +65,8 @@ impl Value {
 
     /// Returns the method of `Memory` that copies what the value points to, and an expression for
     /// the number of elements. `None` if nothing is copied.
-    fn copy(&self, registry: &Registry<'_, '_>, of: &str) -> Option<(&'static str, String)> {
+    fn copy(&self, registry: &Registry<'_, '_>) -> Option<(&'static str, String)> {
+        use heck::ToSnakeCase as _;
         if self.pointers == 0 && self.array.is_none() {
             return None;
         }
@@ -74,32 +75,22 @@ impl Value {
             (_, Some("null-terminated")) => ("string", String::new()),
             // The pointer is opaque, so it is only passed on.
             ("void", None) => return None,
-            ("void", Some(len)) => ("bytes", count(of, len)),
+            ("void", Some(len)) => ("bytes", len.to_snake_case()),
             (_, len) => {
                 let copy = if has_pointers { "structures" } else { "values" };
-                (copy, len.map_or("1".to_owned(), |len| count(of, len)))
+                (copy, len.map_or("1".to_owned(), |len| len.to_snake_case()))
             }
         })
     }
 }
 
-fn count(of: &str, len: &str) -> String {
-    use heck::ToSnakeCase as _;
-    format!("{of}{}", len.to_snake_case())
-}
-
 pub fn commands(registry: &Registry<'_, '_>) -> String {
-    let mut functions = String::new();
-    for Function { name, aliases, .. } in &registry.commands {
+    let mut commands = String::new();
+    for Function { name, aliases, parameters } in &registry.commands {
         let names = std::iter::once(name).chain(aliases);
         let names: Vec<String> = names.map(|name| format!("c\"{name}\"")).collect();
         let names = names.join(", ");
-        writeln!(functions, "{ROW}{} PFN_{name} [{names}];", function_name(name)).unwrap();
-    }
-    let (mut copied, mut by_hand) = (String::new(), String::new());
-    for Function { name, parameters, .. } in &registry.commands {
         let is_by_hand = BY_HAND.contains(&name.as_str());
-        let commands = if is_by_hand { &mut by_hand } else { &mut copied };
         let command_type = match name.as_str() {
             end if ENDS.contains(&end) => "EndPass",
             begin if begin.starts_with("vkCmdBeginRender") => "BeginPass",
@@ -108,26 +99,21 @@ pub fn commands(registry: &Registry<'_, '_>) -> String {
             _ => "Action",
         };
         let (function, ty) = (function_name(name), type_name(name));
-        writeln!(commands, "{ROW}{command_type} {function} {ty} (").unwrap();
-        for parameter in parameters {
+        let parameters = parameters.iter().map(|parameter| {
             let ty = parameter.rust_type(registry, "<'static>");
-            write!(commands, "{ROW}    {}: {ty}", parameter.name).unwrap();
-            if let Some((copy, count)) = parameter.copy(registry, "").filter(|_| !is_by_hand) {
-                write!(commands, " => {copy}({count})").unwrap();
-            }
-            commands.push_str(",\n");
-        }
-        writeln!(commands, "{ROW});").unwrap();
+            let copy = parameter.copy(registry).filter(|_| !is_by_hand);
+            let copy = copy.map(|(copy, count)| format!(" => {copy}({count})"));
+            format!("{}: {ty}{}", parameter.name, copy.unwrap_or_default())
+        });
+        let head = format!("{command_type} {function} {ty} PFN_{name} [{names}] (");
+        let tail = if is_by_hand { ") by_hand;" } else { ");" };
+        commands.push_str(&row(ROW, &head, parameters, tail));
     }
     format!(
-        "{}/// Passes the functions of a device to a macro, as rows `name PFN_type [names of the command];`.\n{}\n\
-         /// Passes commands to a macro, as rows in the form that [`arguments`](super::arguments) describes.\n{}\n\
-         /// Passes the commands to a macro of which the registry does not say completely what their arguments point to.\n{}\n\
-         pub(crate) use {{commands, commands_by_hand, functions}};\n",
+        "{}/// Passes commands to a macro, as rows in the form that [`arguments`](super::arguments) describes.\n{}\n\
+         pub(crate) use commands;\n",
         head(registry),
-        table("functions", &functions),
-        table("commands", &copied),
-        table("commands_by_hand", &by_hand)
+        table("commands", &commands)
     )
 }
 
@@ -151,6 +137,25 @@ fn sets_state(name: &str) -> bool {
 /// The indentation of a row in a table.
 const ROW: &str = "            ";
 
+/// Returns a row of a table: `head`, `items` that end in commas, and `tail`. What does not fit into a line goes on in the
+/// next one.
+fn row(indent: &str, head: &str, items: impl Iterator<Item = String>, tail: &str) -> String {
+    let mut row = format!("{indent}{head}");
+    let mut width = row.len();
+    for item in items {
+        if width + item.len() + 2 > 100 {
+            row.push_str(&format!("\n{indent}    "));
+            width = indent.len() + 4;
+        } else if !row.ends_with([' ', '(']) {
+            row.push(' ');
+            width += 1;
+        }
+        write!(row, "{item},").unwrap();
+        width += item.len() + 1;
+    }
+    row + tail + "\n"
+}
+
 /// Returns a macro that passes `rows` to another macro.
 fn table(name: &str, rows: &str) -> String {
     format!(
@@ -161,13 +166,15 @@ fn table(name: &str, rows: &str) -> String {
 
 /// Generates the version of the registry, and the names of the commands that are recorded.
 pub fn names(registry: &Registry<'_, '_>) -> String {
-    let names: String = registry.names.iter().map(|name| format!("    c\"{name}\",\n")).collect();
+    let names = registry.names.iter().map(|name| format!("c\"{name}\""));
+    let names = row("    ", "", names, "");
     format!(
         "{}use std::ffi::CStr;\n\nuse super::vk;\n\n\
          /// The version of the registry.\n\
          pub(crate) const VERSION: u32 = vk::make_api_version(0, 1, 4, {});\n\n\
          /// The names, including aliases, of the recorded commands that the layer knows, sorted. It knows\n\
          /// whether each of them is allowed inside of passes.\n\
+         #[rustfmt::skip]\n\
          pub(crate) const KNOWN_COMMANDS: &[&CStr] = &[\n{names}];\n",
         head(registry),
         registry.version
@@ -208,16 +215,12 @@ pub fn types(registry: &Registry<'_, '_>) -> String {
     for Newer { from, c_name, is_union, structure } in &registry.newer {
         let (rows, kind) =
             if *is_union { (&mut unions, "union") } else { (&mut structures, "struct") };
-        write!(rows, "{ROW}{from} {kind} {} {c_name}", registry.rust_name(c_name)).unwrap();
-        if let Some(s_type) = structure.s_type {
-            write!(rows, " = {s_type}").unwrap();
-        }
-        rows.push_str(" {\n");
-        for member in &structure.members {
-            let ty = member.member_type(registry);
-            writeln!(rows, "{ROW}    {} {}: {ty},", member.name, member.c_name).unwrap();
-        }
-        writeln!(rows, "{ROW}}}").unwrap();
+        let s_type = structure.s_type.map(|s_type| format!(" = {s_type}")).unwrap_or_default();
+        let head = format!("{from} {kind} {} {c_name}{s_type} {{ ", registry.rust_name(c_name));
+        let members = structure.members.iter().map(|member| {
+            format!("{} {}: {}", member.name, member.c_name, member.member_type(registry))
+        });
+        rows.push_str(&row(ROW, &head, members, " }"));
     }
     let mut out = head(registry);
     out.push_str(
@@ -249,78 +252,51 @@ pub fn types(registry: &Registry<'_, '_>) -> String {
     out
 }
 
+/// Generates the table of the structures that commands point to.
 pub fn structures(registry: &Registry<'_, '_>) -> String {
-    let mut out = head(registry);
-    out.push_str(
-        "use std::ffi::c_void;\n\nuse super::memory::{Copied, Memory, OutOfMemory};\nuse crate::registry::vk;\n\n",
-    );
+    let (mut chained, mut others, mut by_hand) = (String::new(), String::new(), String::new());
     for (name, structure) in &registry.structures {
-        if !STRUCTURES_BY_HAND.contains(name) {
-            out.push_str(&copied(registry, name, structure));
+        let ty = registry.rust_type(name, "<'static>");
+        if STRUCTURES_BY_HAND.contains(name) {
+            by_hand.push_str(&row(INDENT, &format!("{ty},"), std::iter::empty(), ""));
+            continue;
         }
+        let rows = if structure.s_type.is_some() { &mut chained } else { &mut others };
+        rows.push_str(&row(INDENT, &format!("{ty} {{ "), copied(registry, name, structure), " }"));
     }
-    let typed = registry.structures.iter().filter(|(_, s)| s.s_type.is_some());
-    let arms: String = typed
-        .map(|(name, _)| {
-            let ty = registry.rust_type(name, "<'static>");
-            format!(
-                "<{ty} as vk::TaggedStructure>::STRUCTURE_TYPE => memory.structures(structure.cast::<{ty}>(), 1)?.cast(),\n"
-            )
-        })
-        .collect();
-    write!(
-        out,
-        "/// Copies a structure of a chain, and what it points to. `None` if the type of the structure is unknown.\n\
-         ///\n/// # Safety\n/// The structure and its chain are valid.\n\
-         pub(super) unsafe fn copy(structure: *const vk::BaseInStructure<'_>, memory: &Memory) \
-         -> Result<Option<*const c_void>, OutOfMemory> {{\n\
-         // SAFETY: the caller's contract; the type says which structure it is.\n\
-         unsafe {{ Ok(Some(match (*structure).s_type {{ {arms} _ => return Ok(None), }})) }} }}\n"
+    format!(
+        "{}use std::ffi::c_void;\n\nuse super::memory::{{Copied, Memory, OutOfMemory, copied}};\n\
+         use crate::registry::vk;\n\n\
+         copied! {{\n    chained {{\n{chained}    }}\n    chained_by_hand {{\n{by_hand}    }}\n    \
+         others {{\n{others}    }}\n}}\n",
+        head(registry)
     )
-    .unwrap();
-    out
 }
 
-fn copied(registry: &Registry<'_, '_>, of: &str, structure: &Structure) -> String {
-    let ty = registry.rust_type(of, "<'static>");
+/// The indentation of a row in the table of structures.
+const INDENT: &str = "        ";
+
+/// Returns for each member with pointers how `Memory` copies it.
+fn copied<'r>(
+    registry: &'r Registry<'_, '_>,
+    of: &'r str,
+    structure: &'r Structure,
+) -> impl Iterator<Item = String> {
     let is_copied = |member: &&Value| {
         member.pointers > 0 || registry.structures.contains_key(member.ty.as_str())
     };
-    let members: String = structure
-        .members
-        .iter()
-        .filter(is_copied)
-        .map(|member| {
-            let Value { name, .. } = member;
-            if member.pointers == 0 {
-                assert!(member.array.is_none(), "{name}: an array of structures with pointers");
-                return format!("{name}: self.{name}.copied(memory)?,\n");
-            }
-            let copied = match (name.as_str(), member.copy(registry, "self.")) {
-                ("p_next", _) if registry.is_written(of) => {
-                    return "p_next: memory.chain(self.p_next)?.cast_mut(),\n".to_owned();
-                }
-                ("p_next", _) => "memory.chain(self.p_next)".to_owned(),
-                (_, Some(("string", _))) => format!("memory.string(self.{name})"),
-                (_, Some((copy, count))) => {
-                    let is_size = structure.members.iter().any(|length| {
-                        length.ty == "size_t" && count == format!("self.{}", length.name)
-                    });
-                    let is_usize = is_size || count == "1";
-                    let count = if is_usize { count } else { format!("{count} as usize") };
-                    format!("memory.{copy}(self.{name}, {count})")
-                }
-                (_, None) => panic!("{name}: it is not known how much it points to"),
-            };
-            format!("{name}: {copied}?,\n")
-        })
-        .collect();
-    format!(
-        "impl Copied for {ty} {{\n\
-             unsafe fn copied(&self, memory: &Memory) -> Result<Self, OutOfMemory> {{\n\
-                 // SAFETY: the caller's contract.\n\
-                 unsafe {{ Ok(Self {{ {members} ..*self }}) }}\n\
-             }}\n\
-         }}\n\n"
-    )
+    structure.members.iter().filter(is_copied).map(move |member| {
+        let Value { name, .. } = member;
+        if member.pointers == 0 {
+            assert!(member.array.is_none(), "{name}: an array of structures with pointers");
+            return format!("{name}: structure");
+        }
+        match (name.as_str(), member.copy(registry)) {
+            ("p_next", _) if registry.is_written(of) => "p_next: written_chain".to_owned(),
+            ("p_next", _) => "p_next: chain".to_owned(),
+            (_, Some(("string", _))) => format!("{name}: string"),
+            (_, Some((copy, count))) => format!("{name}: {copy}({count})"),
+            (_, None) => panic!("{name}: it is not known how much it points to"),
+        }
+    })
 }

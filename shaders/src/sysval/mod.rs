@@ -168,7 +168,7 @@ pub mod flags {
     pub const INVERTED: u32 = 32;
     /// An attribute of the draw has elements that begin 4 GiB or more after the first one
     /// ([`reaches_far`](super::AttributeDescriptor::reaches_far)). Such a draw needs a Vulkan pipeline for draws of any
-    /// kind (`DrawSource::General` in `src/runtime/pipelines/pipeline/key.rs`).
+    /// kind (`DrawSource::General` in `src/runtime/pipelines/pipeline/compute.rs`).
     pub const FAR_ATTRIBUTES: u32 = 64;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;

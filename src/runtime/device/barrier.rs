@@ -44,7 +44,7 @@ pub enum Barrier {
     /// if it may access memory that earlier captures accessed. If only some captures of one
     /// [`Capture`](crate::runtime::Capture) could be recorded, the barrier follows these.
     BetweenCaptures,
-    /// Before the copy of an earlier flush's end positions (where its records end in the capture buffers) to the
+    /// Before the copy of an earlier part's end positions (where its records end in the capture buffers) to the
     /// current block of scratch memory. The copy is needed under the descriptor plan, because descriptors cover only
     /// the current block.
     BeforeMove,

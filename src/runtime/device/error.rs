@@ -254,7 +254,7 @@ pub enum RuntimeError {
         what: String,
     },
     /// A capture accesses more buffers than it has descriptors for. The count includes every buffer that a draw
-    /// since [`Recorder::begin`](crate::runtime::Recorder::begin) accesses, even if the draw was flushed.
+    /// since [`Recorder::begin`](crate::runtime::Recorder::begin) accesses.
     #[error(
         "no descriptor is left for {what}: of the {storage_buffers} storage buffers that captures take of \
          maxPerStageDescriptorStorageBuffers, {max} are for buffers with the same use"
@@ -385,8 +385,8 @@ pub enum RuntimeError {
     /// [`Capture::end`](crate::runtime::Capture::end) ends the capture with the draws that it has.
     #[error("the recorder of the capture was dropped without an end")]
     NotEnded,
-    /// Some draws of the capture were flushed into another command buffer.
-    #[error("draws of the capture were flushed into another command buffer")]
+    /// Some draws of the capture were recorded into another command buffer before an error.
+    #[error("draws of the capture were recorded into another command buffer before an error")]
     FlushedElsewhere,
     /// An object belongs to another [`Context`](crate::runtime::Context).
     #[error("{what} was made with another context")]
@@ -394,7 +394,7 @@ pub enum RuntimeError {
         /// The name of the object.
         what: &'static str,
     },
-    /// A query is begun again in the recording in which it was ended, without a flush in between.
+    /// A query is begun again in the recording in which it was ended.
     #[error(
         "query {query} ended in this recording: it begins again after the draws are recorded and the query is \
          reset"

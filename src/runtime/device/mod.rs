@@ -13,7 +13,6 @@ pub mod descriptor_heaps;
 pub(crate) mod error;
 pub(crate) mod extensions;
 pub(crate) mod features;
-pub(crate) mod fold;
 pub mod host_memory;
 pub(crate) mod identity;
 pub(crate) mod parameters;

@@ -45,8 +45,7 @@ const SETS_GROWTH: u32 = 16;
 /// draws of a capture, the capture takes this number of bytes once more. [`for_draws`](Self::for_draws) includes what
 /// counters, indirect arguments, conditional rendering and queries take per capture and per draw, but not the scratch
 /// memory of primitive restart, which depends on the number of indices: [`with_restarts`](Self::with_restarts) adds it.
-/// The end of a query counts as a draw, a [`flush`](crate::runtime::Recorder::flush) counts as a capture, and each draw
-/// of a multi-draw counts as one draw.
+/// The end of a query counts as a draw, and each draw of a multi-draw counts as one draw.
 ///
 /// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
 /// `draw_count` draws. But the number of draws for which a capture takes scratch memory is at most the number of
@@ -56,9 +55,7 @@ const SETS_GROWTH: u32 = 16;
 /// ([`Pipeline::stream_count`](crate::runtime::Pipeline::stream_count)), and each of its draws counts once for each
 /// stream, too. A stream that only a query uses is also counted as a capture.
 ///
-/// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels. Each
-/// [`flush`](crate::runtime::Recorder::flush) takes the same number of sets again, unless the draws after it access the
-/// same buffers as the draws before it.
+/// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use]
@@ -214,7 +211,7 @@ impl Arena {
     ///
     /// # Safety
     /// Every command buffer that was recorded with the arena has been reset or freed. A
-    /// [`Capture`](crate::runtime::Capture) whose draws were flushed with the arena is not played any more.
+    /// [`Capture`](crate::runtime::Capture) of which an error left draws recorded with the arena is not played any more.
     pub unsafe fn reset(&mut self) {
         self.upload.was_reset = true;
         self.scratch.was_reset = true;

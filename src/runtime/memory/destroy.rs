@@ -48,8 +48,8 @@ impl Context {
     /// * The device is live, the objects were made with this context or a clone of it, and their memory is from
     ///   `allocator`.
     /// * The device no longer uses the objects: no command buffer that was recorded with them is executing or will be
-    ///   submitted. A [`Capture`](crate::runtime::Capture) that uses the objects, or whose draws were flushed with one of these
-    ///   arenas, is no longer recorded to or played.
+    ///   submitted. A [`Capture`](crate::runtime::Capture) that uses the objects, or of which an error left draws
+    ///   recorded with one of these arenas, is no longer recorded to or played.
     /// * Only one clone of an object is destroyed. After that the other clones are only dropped.
     pub unsafe fn destroy<A: ?Sized>(&self, objects: impl Destroy<A>, allocator: &mut A) {
         unsafe { objects.destroy(self, allocator) };

@@ -10,7 +10,7 @@ use crate::runtime::device::descriptor_heaps::ParameterTransport;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::memory::descriptors::sets::PipelineLayout;
 use crate::runtime::memory::destroy::DestroyObject;
-use crate::runtime::pipelines::lazy::LazyPipeline;
+use crate::runtime::pipelines::pipeline::LazyPipeline;
 use crate::runtime::pipelines::pipeline::{ComputeResources, compute_pipeline_with};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};

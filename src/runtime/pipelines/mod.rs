@@ -3,7 +3,6 @@
 //! shaders pull, and the variants of an application's graphics pipelines.
 
 pub(crate) mod kernels;
-mod lazy;
 pub(crate) mod pipeline;
 pub(crate) mod pulling;
 pub(crate) mod stages;

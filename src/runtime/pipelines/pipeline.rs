@@ -17,7 +17,6 @@ mod check;
 mod compute;
 mod create;
 mod expected;
-mod key;
 mod vertex_input;
 
 use std::ops::Range;
@@ -27,12 +26,12 @@ use ash::vk;
 
 pub(crate) use self::check::{check_control_points, check_input, check_topology, check_used_sets};
 use self::compute::ComputePipelines;
+pub(crate) use self::compute::{DrawSource, Key, LazyPipeline};
 pub use self::create::PipelineSpecialization;
 pub use self::create::compute_pipeline;
 pub(crate) use self::create::{ComputeResources, compute_pipeline_with};
 use self::create::{create_layout, entry_name, graphics_pipeline, push_constant_range, stages};
 pub use self::expected::ExpectedDraws;
-pub(crate) use self::key::{DrawSource, Key};
 use crate::runtime::device::context::Context;
 use crate::runtime::device::context::ContextId;
 use crate::runtime::device::descriptor_heaps::{DescriptorPlace, HeapInterface};

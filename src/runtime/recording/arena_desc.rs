@@ -43,8 +43,8 @@ impl ArenaDesc {
     }
 
     /// Adds the memory for `draws` draws with primitive restart, each with `index_count` indices within the bound
-    /// range. For indirect draws, pass the number of all indices in the bound range; those of one capture, or between
-    /// two flushes, count as one draw if they have the same index range, index type, restart index and topology.
+    /// range. For indirect draws, pass the number of all indices in the bound range; those of one capture
+    /// count as one draw if they have the same index range, index type, restart index and topology.
     ///
     /// ```
     /// use vkxfb::ArenaDesc;

@@ -28,8 +28,8 @@ use vkxfb_rewriter::sysval::Address;
 /// A [`Recorder`](crate::runtime::Recorder) of the compute backend plays its capture when it ends. Whether the recorder
 /// or the application plays the capture, an error loses no draws: they stay collected, and can be played again with
 /// more memory. If only some draws of the capture have geometry shaders, if it has several vertex streams, or if
-/// several captures [were begun](Self::begin_next) in the value, some draws may be recorded before the error, as by a
-/// [`flush`](crate::runtime::Recorder::flush); the other draws must then be played into the same command buffer.
+/// several captures [were begun](Self::begin_next) in the value, some draws may be recorded before the error; the other
+/// draws must then be played into the same command buffer.
 ///
 /// The capture keeps its memory: when it is begun again, collecting up to the same number of draws makes no heap
 /// allocations.
@@ -44,8 +44,7 @@ pub struct Capture {
     is_abandoned: bool,
     /// Whether [`end`](Self::end) was called for the current capture.
     is_ended: bool,
-    /// The state after a recorder flushed draws of the capture into a command buffer, or `None` if no draws were
-    /// flushed.
+    /// The state after the draws that were recorded before an error, or `None` if there are none.
     flushed: Option<Flushed>,
 }
 
@@ -53,7 +52,8 @@ pub struct Capture {
 /// not recorded.
 type StreamContinuations = [Option<Continuation>; MAX_STREAMS as usize];
 
-/// The command buffer that draws were flushed into, and its state after that.
+/// The command buffer into which some draws of a capture were recorded before others failed, and its state after these
+/// draws.
 #[derive(Debug, Clone, Copy)]
 struct Flushed {
     cmd: vk::CommandBuffer,
@@ -117,7 +117,7 @@ impl Capture {
     /// one then. It goes on where that capture ended, which the CPU knows.
     ///
     /// Returns `false`, and changes nothing, if the new capture needs a `Capture` of its own: under the descriptor
-    /// plan; if the capture before has not ended, was flushed, or has draws whose counts the CPU does not know
+    /// plan; if the capture before has not ended, was recorded in part, or has draws whose counts the CPU does not know
     /// (indirect draws, byte-count draws, primitive restart, conditional rendering); if the first one began with
     /// counters, or the new one begins with others; if the one before or the new one has a geometry or tessellation
     /// shader; if the new one has another pipeline; or if the value has more than 1,024 captures.
@@ -184,8 +184,7 @@ impl Capture {
         self.streams.all().iter().any(|collector| collector.has_active_query())
     }
 
-    /// Whether no draws and no ends of queries were collected since Begin, or since the last
-    /// [`Recorder::flush`](crate::runtime::Recorder::flush).
+    /// Whether no draws and no ends of queries were collected since Begin.
     pub fn is_empty(&self) -> bool {
         self.streams.all().iter().all(|collector| collector.collected.is_empty())
     }
@@ -226,8 +225,8 @@ impl Capture {
     /// [`Recorder::bind_descriptor_sets`](crate::runtime::Recorder::bind_descriptor_sets) bound, and for other set
     /// numbers those that are bound in `cmd`.
     ///
-    /// If a recorder flushed some draws of the capture, playing continues after these draws, in the
-    /// same command buffer.
+    /// If an earlier call recorded some draws before an error, playing continues after these draws, in the same command
+    /// buffer.
     ///
     /// # Errors
     /// [`RuntimeError::NotBegun`], [`RuntimeError::NotEnded`], [`RuntimeError::FlushedElsewhere`];
@@ -241,8 +240,8 @@ impl Capture {
     /// [were begun](Self::begin_next), the draws, streams or captures before the one that failed may be recorded.
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply. If draws were flushed, the arena
-    /// that they were flushed with has not been reset or destroyed since.
+    /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply. If some draws were recorded
+    /// before an error, the arena that they were recorded with has not been reset or destroyed since.
     pub unsafe fn play<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
@@ -338,23 +337,8 @@ impl Capture {
             playback.sets_disturbed = flushed.sets_disturbed;
             playback.layout = flushed.layout;
         }
-        unsafe { self.record(playback, true) }?;
+        unsafe { self.record(playback) }?;
         Ok(playback.recorded)
-    }
-
-    /// Records the draws that were collected so far, and discards them. The capture continues after these draws, in the
-    /// same command buffer.
-    ///
-    /// # Errors
-    /// The errors of [`play`](Self::play).
-    ///
-    /// # Safety
-    /// The requirements of [`play`](Self::play) apply.
-    pub(super) unsafe fn flush(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
-        let after = unsafe { self.record(playback, false) }?;
-        self.go_on(playback, &after);
-        self.streams.forget_ended();
-        Ok(())
     }
 
     /// For each stream that was recorded (that is, not `None` in `after`): discards its draws, so that the capture
@@ -371,7 +355,7 @@ impl Capture {
         self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
     }
 
-    /// Ends the capture, and records the draws that were not flushed.
+    /// Ends the capture, and records the draws.
     ///
     /// # Errors
     /// The errors of [`end`](Self::end) and [`play`](Self::play). In case of an error the draws stay collected.
@@ -385,29 +369,24 @@ impl Capture {
     ) -> Result<Recorded, RuntimeError> {
         unsafe {
             self.end(counters)?;
-            self.record(playback, true)?;
+            self.record(playback)?;
         }
         self.clear();
         Ok(playback.recorded)
     }
 
-    /// Records the draws of each stream. If `is_end` is true, counters are written, too. Returns where each stream
-    /// continues after its draws. The draws stay collected.
+    /// Records the draws of each stream, and writes of counters. The draws stay collected.
     ///
     /// If recording a stream fails, the streams before it stay recorded: the next call continues after their draws.
     ///
     /// # Safety
     /// The requirements of [`play`](Self::play) apply.
-    unsafe fn record(
-        &mut self,
-        playback: &mut Playback<'_>,
-        is_end: bool,
-    ) -> Result<StreamContinuations, RuntimeError> {
+    unsafe fn record(&mut self, playback: &mut Playback<'_>) -> Result<(), RuntimeError> {
         self.streams.check_begun()?;
         let mut all = StreamContinuations::default();
         let count = self.streams.all().len();
         for (stream, after) in all.iter_mut().enumerate().take(count) {
-            match unsafe { self.record_stream(playback, stream, is_end) } {
+            match unsafe { self.record_stream(playback, stream) } {
                 Ok(found) => *after = Some(found),
                 Err(error) => {
                     if stream > 0 {
@@ -423,11 +402,11 @@ impl Capture {
         let first = all[0].as_ref().filter(|_| is_single);
         playback.recorded.captured =
             first.and_then(|after| captured(self.streams.all().first()?, after));
-        Ok(all)
+        Ok(())
     }
 
-    /// Records the draws of stream `stream`. If `is_end` is true, its counters are written, too. Returns where the
-    /// stream continues after these draws.
+    /// Records the draws of stream `stream`, and writes of its counters. Returns where the stream continues after
+    /// these draws.
     ///
     /// # Safety
     /// The requirements of [`play`](Self::play) apply.
@@ -435,14 +414,13 @@ impl Capture {
         &mut self,
         playback: &mut Playback<'_>,
         stream: usize,
-        is_end: bool,
     ) -> Result<Continuation, RuntimeError> {
         let Self { streams, plan, places, kernels, flushed, .. } = self;
         let earlier = flushed.and_then(|flushed| flushed.positions.get(stream).copied().flatten());
         let Some(collector) = streams.all_mut().get_mut(stream) else {
             return Err(RuntimeError::NotBegun);
         };
-        let counters = if is_end { collector.end_counters } else { Default::default() };
+        let counters = collector.end_counters;
         let mut recording =
             Recording { plan, places, kernels, collector, flushed, stream, earlier };
         unsafe { recording.record(playback, counters) }
@@ -512,8 +490,7 @@ impl Recording<'_> {
     }
 
     /// Records [parts](crate::runtime::recording::collect::Collected::parts) of the draws one after the other. A part
-    /// continues where the part before it in its capture ended, like the draws after a flush. If a part fails, those
-    /// before it stay recorded, and their draws are discarded, so that the next call records only the remaining draws.
+    /// continues where the part before it in its capture ended. If a part fails, those before it stay recorded, and their draws are discarded, so that the next call records only the remaining draws.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.

@@ -6,9 +6,9 @@ use std::fmt;
 use ash::vk;
 
 use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::checks::fold;
 use crate::runtime::device::context::Context;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::fold;
 use crate::runtime::memory::addresses::{address, resolve};
 use crate::runtime::memory::arena::ArenaAccess;
 use crate::runtime::memory::arena::{Suballocation, aligned};

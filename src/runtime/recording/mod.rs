@@ -5,10 +5,9 @@
 //! |---|---|
 //! | native | the corresponding Vulkan command |
 //! | vertex | `vkCmdDraw`, with the sysvals in push constants that say where its records are written |
-//! | compute | nothing: [`Recorder::end`] or [`Recorder::flush`] records all draws |
+//! | compute | nothing: [`Recorder::end`] records all draws |
 //!
-//! The functions of [`Recorder`] are in recorder.rs and draw_commands.rs. graphics.rs implements the native and the
-//! vertex backend.
+//! The functions of [`Recorder`] are in recorder.rs. graphics.rs implements the native and the vertex backend.
 //!
 //! The compute backend has three phases. A [`Capture`] calls one after the other:
 //!
@@ -30,7 +29,6 @@ mod capture_desc;
 mod checks;
 mod collect;
 pub(crate) mod draw_arguments;
-mod draw_commands;
 mod graphics;
 mod job;
 mod plan;

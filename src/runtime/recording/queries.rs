@@ -183,8 +183,8 @@ impl QueryPool {
     /// [`vkCmdResetQueryPool`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdResetQueryPool.html) does.
     ///
     /// Records a `vkCmdFillBuffer` between two barriers: it is ordered after earlier captures and copies and before
-    /// later ones. Draws and ends of queries that a [`Recorder`](crate::runtime::Recorder) has not
-    /// [flushed](crate::runtime::Recorder::flush) yet are executed after the reset.
+    /// later ones. Draws and ends of queries of a [`Recorder`](crate::runtime::Recorder) that has not
+    /// [ended](crate::runtime::Recorder::end) yet are executed after the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryRange`], [`RuntimeError::OtherContext`].

@@ -1,24 +1,25 @@
-//! [`Recorder`], with its functions for Begin and End, and for the state and the queries between them.
+//! [`Recorder`], with its functions for Begin and End, and for the state, the queries and the draws between them.
 
 use ash::vk;
 
 use crate::runtime::device::descriptor_heaps::BoundHeaps;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::device::parameters::{
-    ConditionalRendering, CounterBuffer, IndexBuffer, VertexBuffer,
+    Arguments, ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, DrawTopology,
+    IndexBuffer, IndirectDraw, VertexBuffer,
 };
 use crate::runtime::memory::arena::ArenaAccess;
 use crate::runtime::pipelines::pipeline::Pipeline;
 use crate::runtime::recording::capture::Capture;
 use crate::runtime::recording::capture_desc::{CaptureDesc, Recorded};
-use crate::runtime::recording::checks::check_index_buffer;
+use crate::runtime::recording::checks::{check_byte_count, check_index_buffer, check_indirect};
 use crate::runtime::recording::collect::Streams;
 use crate::runtime::recording::graphics::Graphics;
 use crate::runtime::recording::play::Playback;
 use crate::runtime::recording::queries::{QueryKind, QueryPool};
 use crate::runtime::recording::set_arguments::BufferSet;
 use vkxfb_rewriter::lower::Backend;
-use vkxfb_rewriter::topology::ProvokingVertex;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// A capture that is being recorded.
 ///
@@ -54,21 +55,20 @@ use vkxfb_rewriter::topology::ProvokingVertex;
 ///
 /// An application may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during the
 /// capture. It must declare such sets by [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the native and
-/// vertex backends that works as in Vulkan. The compute backend records draws at [`flush`](Self::flush) and
-/// [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
+/// vertex backends that works as in Vulkan. The compute backend records draws at [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
 /// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
 ///
 /// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are
 /// recorded before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again.
 /// A draw that reads other sets is therefore refused if kernels are needed
 /// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect
-/// draws, predicates or primitive restart, or for queries or counters after a flush.
+/// draws, predicates or primitive restart.
 ///
 /// # Memory
 /// Draws are stored in the memory of the [`Capture`], which grows to the size of its largest recording. Later
 /// recordings up to that size make no heap allocations, except under the [descriptor
-/// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations, and each
-/// [`flush`](Self::flush) up to 40, independently of the number of draws.
+/// plan](crate::guide::resource_plans): with descriptors a recording makes a few dozen allocations,
+/// independently of the number of draws.
 ///
 /// Data for the device is stored in an [`Arena`](crate::runtime::Arena). All the memory that a recording needs is
 /// reserved before its commands are recorded; [`Arena::growing`](crate::runtime::Arena::growing) lets the arena grow.
@@ -89,7 +89,7 @@ pub struct Recorder<'a> {
 enum Inner<'a> {
     /// Draws are recorded immediately, with a graphics pipeline.
     Graphics(Graphics<'a>),
-    /// Draws are collected, and `end` or `flush` records them.
+    /// Draws are collected, and `end` records them.
     Immediate(Immediate<'a>),
     /// Draws are collected, and the application plays the capture.
     Collect(&'a mut Capture),
@@ -103,8 +103,7 @@ struct Immediate<'a> {
 
 impl Capture {
     /// Returns a recorder whose bindings and draws are collected in this capture. It has no command buffer, so its
-    /// [`flush`](Recorder::flush) returns an error, and its [`end`](Recorder::end) calls [`end`](Self::end) of the
-    /// capture.
+    /// [`end`](Recorder::end) calls [`end`](Self::end) of the capture.
     pub fn recorder(&mut self) -> Recorder<'_> {
         Recorder { inner: Inner::Collect(self), is_open: false }
     }
@@ -367,7 +366,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Safety
     /// The sets are bound at the pipeline's bind point when the draws that read them are recorded. On the compute
-    /// backend [`flush`](Self::flush), [`end`](Self::end) or [`Capture::play`] records the draws.
+    /// backend [`end`](Self::end) or [`Capture::play`] records the draws.
     pub unsafe fn assume_descriptor_sets(
         &mut self,
         first: u32,
@@ -517,7 +516,7 @@ impl<'a> Recorder<'a> {
 
     /// Begins a query. It counts primitives of vertex stream 0 of the draws that follow. For each stream, one query of
     /// each kind can be active at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun
-    /// again. If it ended in this recording, call [`flush`](Self::flush) before the reset.
+    /// again. If it ended in this recording, [end](Self::end) the capture before the reset.
     ///
     /// # Errors
     /// The errors of [`begin_query_indexed`](Self::begin_query_indexed).
@@ -574,26 +573,6 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Records the draws so far, so that the application can record commands after them: it may reset and copy queries,
-    /// and bind its own descriptor sets. Does nothing on the native and vertex backends.
-    ///
-    /// # Errors
-    /// The errors of [`Capture::play`], after which the draws are still collected. [`RuntimeError::Unsupported`] for
-    /// the [recorder of a capture](Capture::recorder), which has no command buffer.
-    ///
-    /// # Safety
-    /// The requirements of [`begin`](Self::begin) apply.
-    pub unsafe fn flush(&mut self) -> Result<(), RuntimeError> {
-        match &mut self.inner {
-            Inner::Graphics(_) => Ok(()),
-            Inner::Collect(_) => {
-                let (backend, what) = (Backend::Compute, "a flush without a command buffer");
-                Err(RuntimeError::Unsupported { backend, what })
-            }
-            Inner::Immediate(Immediate { capture, playback }) => unsafe { capture.flush(playback) },
-        }
-    }
-
     /// Ends the capture, and writes `counters`, one for each capture buffer. If nothing was captured to a buffer, its
     /// counter gets the value that the capture began with.
     ///
@@ -609,7 +588,7 @@ impl<'a> Recorder<'a> {
     /// [`RuntimeError::TooManyCounters`], [`RuntimeError::DuplicateCounter`], [`RuntimeError::Misaligned`],
     /// [`RuntimeError::NoAddress`], [`RuntimeError::TooManyBuffers`]; [`RuntimeError::Limit`] on the native backend;
     /// [`RuntimeError::Unsupported`] for counters on the vertex backend; on the compute backend the errors of
-    /// [`Capture::play`]. After an error on the compute backend, draws that were not flushed stay in the [`Capture`]:
+    /// [`Capture::play`]. After an error on the compute backend, the draws stay in the [`Capture`]:
     /// call [`Capture::end`], and then [`Capture::play`] with more memory.
     ///
     /// # Safety
@@ -632,12 +611,212 @@ impl<'a> Recorder<'a> {
         Ok(recorded)
     }
 
-    pub(super) fn backing(&mut self) -> Backing<'_, 'a> {
+    fn backing(&mut self) -> Backing<'_, 'a> {
         match &mut self.inner {
             Inner::Graphics(graphics) => Backing::Graphics(graphics),
             Inner::Immediate(immediate) => Backing::Compute(&mut immediate.capture.streams),
             Inner::Collect(capture) => Backing::Compute(&mut capture.streams),
         }
+    }
+}
+
+impl Recorder<'_> {
+    /// Captures a draw. Its records follow those of the draws before it.
+    ///
+    /// `VertexIndex` and `InstanceIndex` are computed modulo 2^32, as in all draws.
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownTopology`], [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`],
+    /// [`RuntimeError::NoTessellation`], [`RuntimeError::DispatchTooLarge`], [`RuntimeError::NotBegun`]; [`RuntimeError::MissingDescriptorSet`] for a set
+    /// that the shader reads; with geometry or tessellation shaders on the compute backend
+    /// [`RuntimeError::TooManyPrimitives`] and, for indirect commands, [`RuntimeError::TooManyDraws`].
+    ///
+    /// Because of the vertex buffers that the pipeline reads: [`RuntimeError::MissingVertexBuffer`],
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::StaticStride`], [`RuntimeError::NoAddress`],
+    /// [`RuntimeError::TooManyBuffers`], [`RuntimeError::PartialDword`], [`RuntimeError::PastTheEnd`].
+    ///
+    /// On the vertex backend: [`RuntimeError::ArenaFull`] and a failed allocation, if push constants or sysvals are in
+    /// memory; [`RuntimeError::Limit`] for a triangle fan with more primitives than
+    /// [`MAX_FAN_PRIMITIVES`](vkxfb_rewriter::lower::vertex::MAX_FAN_PRIMITIVES).
+    ///
+    /// Nothing is recorded in case of an error, and the capture may continue.
+    ///
+    /// # Safety
+    /// The requirements of [`begin`](Self::begin) apply. On the native and vertex backends the draw is in the same
+    /// render pass instance as [`begin`](Self::begin), and all vertices lie within their buffers, unless
+    /// `robustBufferAccess` is enabled. On the native backend all indices lie within their buffer, unless
+    /// `robustBufferAccess2` is enabled.
+    pub unsafe fn draw(
+        &mut self,
+        topology: impl DrawTopology,
+        draw: &Draw,
+    ) -> Result<(), RuntimeError> {
+        unsafe { self.record(topology.known()?, Arguments::Draw(draw), 0) }
+    }
+
+    /// Captures an indexed draw.
+    ///
+    /// With primitive restart, the compute backend needs one invocation per index and instance (two for a triangle
+    /// fan), because only the GPU knows the restarts. An indirect dispatch is limited to 2^32 - 1 invocations per draw
+    /// and 2^31 - 1 indices per instance: records beyond that are missing, although counters and queries include them.
+    /// For a direct dispatch [`RuntimeError::DispatchTooLarge`] is returned instead.
+    ///
+    /// # Errors
+    /// The errors of [`draw`](Self::draw), and [`RuntimeError::NoIndexBuffer`]; [`RuntimeError::Unsupported`] on the
+    /// vertex backend; [`RuntimeError::PartialDword`] if the index buffer ends within a dword, and the shader was
+    /// lowered without [loads of single bytes](vkxfb_rewriter::lower::compute::Target::byte_loads).
+    ///
+    /// # Safety
+    /// The requirements of [`draw`](Self::draw) apply.
+    pub unsafe fn draw_indexed(
+        &mut self,
+        topology: impl DrawTopology,
+        draw: &DrawIndexed,
+    ) -> Result<(), RuntimeError> {
+        unsafe { self.record(topology.known()?, Arguments::Indexed(draw), 0) }
+    }
+
+    /// Captures several draws with `DrawIndex` 0, 1, 2, ...
+    /// ([`vkCmdDrawMultiEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiEXT.html)).
+    ///
+    /// # Errors
+    /// The errors of [`draw`](Self::draw) for the first draw that cannot be captured; the draws before it are captured.
+    /// [`RuntimeError::Unsupported`] on the native and vertex backends.
+    ///
+    /// # Safety
+    /// The requirements of [`draw`](Self::draw) apply.
+    pub unsafe fn draw_multi(
+        &mut self,
+        topology: impl DrawTopology,
+        draws: &[Draw],
+    ) -> Result<(), RuntimeError> {
+        let topology = topology.known()?;
+        for (index, draw) in (0..).zip(draws) {
+            unsafe { self.record_multi(topology, Arguments::Draw(draw), index) }?;
+        }
+        Ok(())
+    }
+
+    /// Captures several indexed draws with `DrawIndex` 0, 1, 2, ...
+    /// ([`vkCmdDrawMultiIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdDrawMultiIndexedEXT.html)).
+    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each draw.
+    ///
+    /// # Errors
+    /// The errors of [`draw_multi`](Self::draw_multi) and [`draw_indexed`](Self::draw_indexed).
+    ///
+    /// # Safety
+    /// The requirements of [`draw`](Self::draw) apply.
+    pub unsafe fn draw_multi_indexed(
+        &mut self,
+        topology: impl DrawTopology,
+        draws: &[DrawIndexed],
+    ) -> Result<(), RuntimeError> {
+        let topology = topology.known()?;
+        for (index, draw) in (0..).zip(draws) {
+            unsafe { self.record_multi(topology, Arguments::Indexed(draw), index) }?;
+        }
+        Ok(())
+    }
+
+    /// Captures draws whose arguments are in a buffer.
+    ///
+    /// The compute backend collects them as one draw, whatever `draw_count` is: the GPU reads the number of draws and
+    /// processes only that many. It skips draws for which the buffers have no room left, unless a query counts them.
+    /// The command takes scratch memory of the [arena](crate::runtime::ArenaDesc) for `draw_count` draws, or for about
+    /// as many draws as records fit into the capture buffers, if that is less. The limit is 2^24 - 1 draws: further
+    /// draws are neither captured nor counted.
+    ///
+    /// # Errors
+    /// [`RuntimeError::TopologyMismatch`], [`RuntimeError::GeometryInput`], [`RuntimeError::NoTessellation`],
+    /// [`RuntimeError::Misaligned`], [`RuntimeError::SmallStride`], [`RuntimeError::MissingDescriptorSet`],
+    /// [`RuntimeError::NoAddress`], [`RuntimeError::Limit`], [`RuntimeError::TooManyBuffers`];
+    /// [`RuntimeError::DispatchTooLarge`] if the device has no indirect dispatch; [`RuntimeError::CommandsPastTheEnd`]
+    /// under the descriptor plan; [`RuntimeError::Unsupported`] on the vertex backend;
+    /// [`RuntimeError::FeatureNotEnabled`] on the native backend, for a count in a buffer without `drawIndirectCount`,
+    /// and for several draws without `multiDrawIndirect`.
+    ///
+    /// # Safety
+    /// The requirements of [`draw`](Self::draw) apply. The buffer contains the arguments of `draw_count` draws, and
+    /// earlier writes to it are visible to [`Context::argument_scope`](crate::runtime::Context::argument_scope). On the
+    /// native backend the `firstInstance` of the draws is 0 unless `drawIndirectFirstInstance` is enabled, and a count
+    /// in a buffer is at most `maxDrawIndirectCount`.
+    pub unsafe fn draw_indirect(
+        &mut self,
+        topology: impl DrawTopology,
+        draw: &IndirectDraw,
+    ) -> Result<(), RuntimeError> {
+        check_indirect(draw, IndirectDraw::command_size(false))?;
+        unsafe { self.record(topology.known()?, Arguments::Indirect(draw), 0) }
+    }
+
+    /// Captures indexed draws whose arguments are in a buffer.
+    ///
+    /// With primitive restart, the limits of [`draw_indexed`](Self::draw_indexed) apply to each draw. The compute
+    /// backend then searches all indices of the bound range for restarts. It does so once per capture, for all indirect
+    /// draws with the same topology, bound range and restart index. So do not bind a larger range than the draws use.
+    ///
+    /// # Errors
+    /// The errors of [`draw_indirect`](Self::draw_indirect), and [`RuntimeError::NoIndexBuffer`],
+    /// [`RuntimeError::PartialDword`].
+    ///
+    /// # Safety
+    /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
+    pub unsafe fn draw_indexed_indirect(
+        &mut self,
+        topology: impl DrawTopology,
+        draw: &IndirectDraw,
+    ) -> Result<(), RuntimeError> {
+        check_indirect(draw, IndirectDraw::command_size(true))?;
+        unsafe { self.record(topology.known()?, Arguments::IndexedIndirect(draw), 0) }
+    }
+
+    /// Captures a draw of the vertices that an earlier capture wrote: the GPU computes their number from a counter.
+    ///
+    /// # Errors
+    /// The errors of [`draw_indirect`](Self::draw_indirect) without [`RuntimeError::FeatureNotEnabled`];
+    /// [`RuntimeError::ZeroStride`]; [`RuntimeError::MissingProperty`] on the native backend, without
+    /// `transformFeedbackDraw`.
+    ///
+    /// # Safety
+    /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
+    pub unsafe fn draw_indirect_byte_count(
+        &mut self,
+        topology: impl DrawTopology,
+        draw: &ByteCountDraw,
+    ) -> Result<(), RuntimeError> {
+        check_byte_count(draw)?;
+        unsafe { self.record(topology.known()?, Arguments::ByteCount(draw), 0) }
+    }
+
+    /// # Safety
+    /// The requirements of [`draw`](Self::draw) apply.
+    unsafe fn record(
+        &mut self,
+        topology: PrimitiveTopology,
+        arguments: Arguments<'_>,
+        draw_index: u32,
+    ) -> Result<(), RuntimeError> {
+        tracing::trace!(%topology, ?arguments, "draw");
+        unsafe {
+            match self.backing() {
+                Backing::Graphics(graphics) => graphics.record(topology, arguments),
+                Backing::Compute(streams) => streams.push(topology, arguments, draw_index),
+            }
+        }
+    }
+
+    /// # Safety
+    /// The requirements of [`draw`](Self::draw) apply.
+    unsafe fn record_multi(
+        &mut self,
+        topology: PrimitiveTopology,
+        arguments: Arguments<'_>,
+        draw_index: u32,
+    ) -> Result<(), RuntimeError> {
+        if let Backing::Graphics(graphics) = self.backing() {
+            return Err(graphics.unsupported("multi-draws"));
+        }
+        unsafe { self.record(topology, arguments, draw_index) }
     }
 }
 
@@ -667,7 +846,7 @@ impl Drop for Recorder<'_> {
 /// The part of a recorder that depends on the backend. `Graphics` (native and vertex backends) records bindings and
 /// draws into the command buffer at once. For a compute capture, they are passed to the collectors, one for each vertex
 /// stream.
-pub(super) enum Backing<'r, 'a> {
+enum Backing<'r, 'a> {
     Graphics(&'r mut Graphics<'a>),
     Compute(&'r mut Streams),
 }

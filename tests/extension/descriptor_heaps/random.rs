@@ -424,13 +424,11 @@ fn run(case: Case, mut device: Device) {
         let xfb = device.program.xfb();
         device.program.submit(writes, |cmd| {
             use vk::PipelineBindPoint as Point;
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
             let begin = |target: &vk::Buffer, size: u64| {
-                let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-                bind(cmd, 0, 1, &raw const *target, [0].as_ptr(), [size].as_ptr());
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.bind_target(cmd, *target, 0, size);
+                xfb.begin(cmd);
             };
-            let end = || (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            let end = || xfb.end(cmd);
             let draw_with_sets = || {
                 begin(&set_target, 4 * u64::from(POINTS));
                 raw.cmd_draw(cmd, POINTS, 1, 0, 0);
@@ -449,8 +447,7 @@ fn run(case: Case, mut device: Device) {
                 raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, captures);
                 set_heaps(0);
             }
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
+            attachment::begin_rendering(raw, cmd);
             if case.sets == Some(When::First) {
                 draw_with_sets();
                 raw.cmd_bind_pipeline(cmd, Point::GRAPHICS, captures);
@@ -516,12 +513,7 @@ impl Sets {
         let device = &program.raw;
         let ty = vk::DescriptorType::UNIFORM_BUFFER;
         unsafe {
-            let bindings = [vk::DescriptorSetLayoutBinding::default()
-                .descriptor_type(ty)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::VERTEX)];
-            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let set_layout = device.create_descriptor_set_layout(&info, None).unwrap();
+            let set_layout = program.set_layout(&[(0, ty, vk::ShaderStageFlags::VERTEX)]);
             let ranges = [vk::PushConstantRange {
                 stage_flags: vk::ShaderStageFlags::VERTEX,
                 offset: 0,
@@ -532,26 +524,16 @@ impl Sets {
                 .set_layouts(&layouts)
                 .push_constant_ranges(&ranges);
             let layout = device.create_pipeline_layout(&info, None).unwrap();
-            let sizes = [vk::DescriptorPoolSize { ty, descriptor_count: 1 }];
-            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
-            let pool = device.create_descriptor_pool(&info, None).unwrap();
-            let info = vk::DescriptorSetAllocateInfo::default()
-                .descriptor_pool(pool)
-                .set_layouts(&layouts);
-            let set = device.allocate_descriptor_sets(&info).unwrap()[0];
-            let buffers =
-                [vk::DescriptorBufferInfo { buffer: values, offset: APART.into(), range: 16 }];
-            let write = vk::WriteDescriptorSet::default()
-                .dst_set(set)
-                .descriptor_type(ty)
-                .buffer_info(&buffers);
-            device.update_descriptor_sets(&[write], &[]);
+            let (pool, [set]) = program.descriptor_sets(layouts, &[(ty, 1)]);
+            program.write_set((set, 0, ty), (values, APART.into(), 16));
             let words = common::compile(WITH_SETS, &[]);
             let pipeline = discard::pipeline(device, layout, &words);
             Self { pipeline, layout, set_layout, pool, set }
         }
     }
 
+    /// # Safety
+    /// The command buffer is being recorded.
     unsafe fn bind(&self, device: &ash::Device, cmd: vk::CommandBuffer) {
         let point = vk::PipelineBindPoint::GRAPHICS;
         unsafe {
@@ -561,6 +543,8 @@ impl Sets {
         }
     }
 
+    /// # Safety
+    /// Nothing that uses the objects is in flight.
     unsafe fn destroy(self, device: &ash::Device) {
         unsafe {
             device.destroy_pipeline(self.pipeline, None);

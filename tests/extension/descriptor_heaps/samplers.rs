@@ -189,13 +189,12 @@ fn run() {
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
             raw.cmd_reset_query_pool(cmd, queries, 0, 1);
             let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
             let capture = |target: &vk::Buffer, draw: &dyn Fn()| {
                 raw.cmd_begin_rendering(cmd, &info);
                 let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
                 let size = u64::from(12 * POINTS);
                 bind(cmd, 0, 1, &raw const *target, [0].as_ptr(), [size].as_ptr());
-                (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+                xfb.begin(cmd);
                 draw();
                 let offset = 0;
                 (xfb.cmd_end_transform_feedback_ext)(

@@ -221,12 +221,10 @@ fn run((stages, kind, place): Case) {
             } else {
                 bind_objects(&device, &functions, cmd, &shaders, &objects, topology);
             }
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [4 * RECORDS as u64].as_ptr());
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.bind_target(cmd, target, 0, 4 * RECORDS as u64);
+            xfb.begin(cmd);
             raw.cmd_draw(cmd, POINTS, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
         };
         let rendering =
             vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
@@ -306,6 +304,8 @@ struct Secondary<'a> {
 }
 
 impl<'a> Secondary<'a> {
+    /// # Safety
+    /// The device is live.
     unsafe fn new(device: &'a Device, inherited: &'a heaps::Inherited) -> Self {
         let raw = &device.program.raw;
         unsafe {
@@ -321,6 +321,8 @@ impl<'a> Secondary<'a> {
         }
     }
 
+    /// # Safety
+    /// What is recorded is valid, and the command buffer is not pending.
     unsafe fn record(&self, continues: bool, record: impl FnOnce(vk::CommandBuffer)) {
         let raw = &self.device.program.raw;
         let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
@@ -341,12 +343,17 @@ impl<'a> Secondary<'a> {
         }
     }
 
+    /// # Safety
+    /// The command buffer is not pending.
     unsafe fn destroy(self) {
         unsafe { self.device.program.raw.destroy_command_pool(self.pool, None) };
     }
 }
 
 /// Creates shader objects of stages with their mappings.
+///
+/// # Safety
+/// The device is live, and the mappings are those of the shaders.
 unsafe fn create_objects(
     functions: &ext::shader_object::Device,
     shaders: &[(vk::ShaderStageFlags, Vec<u32>, &heaps::Mappings)],
@@ -407,6 +414,8 @@ unsafe fn create_objects(
     }
 }
 
+/// # Safety
+/// The command buffer is being recorded.
 unsafe fn bind_objects(
     device: &Device,
     functions: &ext::shader_object::Device,

@@ -198,14 +198,11 @@ fn run(reads_heap: bool) {
             }
             device.push_data(cmd, 0, &data);
             raw.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
-            let info = vk::RenderingInfo::default().render_area(attachment::area(1)).layer_count(1);
-            raw.cmd_begin_rendering(cmd, &info);
-            let bind = xfb.cmd_bind_transform_feedback_buffers_ext;
-            bind(cmd, 0, 1, &raw const target, [0].as_ptr(), [u64::from(8 * POINTS)].as_ptr());
-            let (none, nowhere) = (std::ptr::null(), std::ptr::null());
-            (xfb.cmd_begin_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            attachment::begin_rendering(raw, cmd);
+            xfb.bind_target(cmd, target, 0, u64::from(8 * POINTS));
+            xfb.begin(cmd);
             raw.cmd_draw(cmd, POINTS, 1, 0, 0);
-            (xfb.cmd_end_transform_feedback_ext)(cmd, 0, 0, none, nowhere);
+            xfb.end(cmd);
             raw.cmd_end_rendering(cmd);
         });
         let captured = std::slice::from_raw_parts(captured, 2 * POINTS as usize);

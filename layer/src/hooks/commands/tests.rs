@@ -24,6 +24,8 @@ fn log(text: String) {
     LOG.with_borrow_mut(|log| log.push(text));
 }
 
+/// # Safety
+/// The pointer is null, or to `count` values.
 unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     if start.is_null() {
         return &[];
@@ -31,6 +33,8 @@ unsafe fn slice<'a, T>(start: *const T, count: u32) -> &'a [T] {
     unsafe { std::slice::from_raw_parts(start, count as usize) }
 }
 
+/// # Safety
+/// The chain is valid.
 unsafe fn chain(mut next: *const c_void) -> String {
     let mut text = String::new();
     while let Some(structure) = unsafe { next.cast::<vk::BaseInStructure<'_>>().as_ref() } {

@@ -59,6 +59,8 @@ mod driver {
         log(unsafe { dependency("barrier2", &*info) });
     }
 
+    /// # Safety
+    /// The structure is valid.
     pub unsafe fn dependency(name: &str, info: &vk::DependencyInfo<'_>) -> String {
         let all = unsafe { slice(info.p_buffer_memory_barriers, info.buffer_memory_barrier_count) };
         let all = all.iter().map(|b| (b.src_stage_mask, b.dst_stage_mask, b.dst_access_mask));
@@ -260,11 +262,15 @@ fn command_buffer(continues: bool) -> vk::CommandBuffer {
     handle
 }
 
+/// # Safety
+/// The function is of this type.
 unsafe fn call<F: Copy>(function: vk::PFN_vkVoidFunction) -> F {
     const { assert!(size_of::<F>() == size_of::<vk::PFN_vkVoidFunction>()) };
     unsafe { std::mem::transmute_copy(&function.unwrap()) }
 }
 
+/// # Safety
+/// The command buffer was allocated through the layer.
 unsafe fn barrier(cmd: vk::CommandBuffer, src: Stage, dst: Stage) {
     let memory = vk::MemoryBarrier::default()
         .src_access_mask(Access::TRANSFORM_FEEDBACK_WRITE_EXT)

@@ -1,7 +1,9 @@
-//! The Vulkan pipelines of a pipeline of the compute backend.
+//! The Vulkan pipelines of a pipeline of the compute backend, each of which is created when it is first needed
+//! ([`LazyPipeline`]), and which of them a dispatch needs ([`Key`]).
 
 use std::ffi::CString;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use ash::vk;
 use rustc_hash::FxHashMap;
@@ -9,13 +11,102 @@ use rustc_hash::FxHashMap;
 use crate::runtime::device::context::Context;
 use crate::runtime::device::descriptor_heaps::DescriptorPlace;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::pipelines::lazy::LazyPipeline;
 use crate::runtime::pipelines::pipeline::create::{
     ComputeResources, PipelineSpecialization, compute_pipeline_with, specialized,
 };
-use crate::runtime::pipelines::pipeline::{Key, Objects, Pipeline, PipelineDesc, Raw};
+use crate::runtime::pipelines::pipeline::{Objects, Pipeline, PipelineDesc, Raw};
 use vkxfb_rewriter::lower::Lowered;
-use vkxfb_rewriter::topology::PrimitiveTopology;
+use vkxfb_rewriter::lower::compute::WorkgroupSizes;
+use vkxfb_rewriter::topology::{PrimitiveTopology, XfbTopology};
+
+/// The properties of draws for which a Vulkan pipeline is specialized. Any combination is allowed, but not every
+/// combination has its own Vulkan pipeline: [`normal`](Self::normal) returns the key of the most specialized pipeline
+/// that can capture the draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) source: DrawSource,
+    pub(crate) indexed: bool,
+    /// Whether primitive restart may be enabled. With [`DrawSource::Pushed`]: whether it is enabled.
+    pub(crate) restart: bool,
+    /// Whether elements of attributes may be missing, accesses may be unaligned, there may be several instances or
+    /// indices, or a draw may have more workgroups than one axis of a dispatch. If this is false for a draw with
+    /// [`DrawSource::Pushed`], its capture is called *unchecked* in the shaders.
+    pub(crate) checked: bool,
+    /// The topology of all draws, or `None` if they may have any topology. Dispatches of few workgroups have `None`, so
+    /// that they share Vulkan pipelines.
+    pub(crate) topology: Option<XfbTopology>,
+}
+
+/// Where a dispatch reads the parameters of its draws, and who placed the draws, that is, computed where they are
+/// captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum DrawSource {
+    /// One draw for which the CPU computed where it is captured. Its parameters are push constants, and all elements of
+    /// an attribute begin within 4 GiB.
+    Pushed,
+    /// Draws for which the CPU computed where they are captured. Their parameters are in memory, together with a list
+    /// that contains the draw of each workgroup. All elements of an attribute begin within 4 GiB.
+    Listed,
+    /// Draws for which a kernel computed where they are captured, and whose parameters are in memory; or a single draw
+    /// for which the CPU computed it, and whose parameters are push constants. Elements of attributes may begin
+    /// anywhere.
+    General,
+    /// One draw for which the workgroups of its dispatch themselves compute where it is captured. Its parameters are
+    /// push constants, and all elements of an attribute begin within 4 GiB.
+    Fused,
+}
+
+impl Key {
+    /// The key of a Vulkan pipeline for any draws without primitive restart.
+    pub(crate) const ANY: Self = Self {
+        source: DrawSource::General,
+        indexed: true,
+        restart: false,
+        checked: true,
+        topology: None,
+    };
+
+    /// Returns the key of a Vulkan pipeline for any draws from `source` without primitive restart.
+    pub(crate) const fn of(source: DrawSource) -> Self {
+        Self { source, ..Self::ANY }
+    }
+
+    /// Returns the key of the Vulkan pipeline to use. `fixed` is the topology of all draws of the
+    /// [`Pipeline`](crate::runtime::Pipeline), or `None` if each draw chooses. `may_restart` says whether that
+    /// [`Pipeline`](crate::runtime::Pipeline) was created with primitive restart.
+    ///
+    /// Only Vulkan pipelines for [`DrawSource::Pushed`] omit code for indices and for checks. A dispatch with another
+    /// [`DrawSource`] may mix draws with and without indices or checks, and compiling a pipeline for each mixture would
+    /// cost more time than it saves.
+    fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
+        let restart = self.restart && may_restart;
+        let indexed = self.indexed || restart || self.source != DrawSource::Pushed;
+        let checked = self.checked || indexed;
+        let topology = fixed.map(PrimitiveTopology::xfb_topology).or(self.topology);
+        Self { indexed, restart, checked, topology, ..self }
+    }
+
+    pub(crate) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
+        if self.restart { sizes.restarted } else { sizes.others }
+    }
+}
+
+/// Formats the name of the Vulkan pipeline, for debugging tools.
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { source, indexed, restart, checked, topology } = self;
+        write!(f, "vkxfb compute, {source:?}")?;
+        for (is_so, what) in [(*indexed, "indexed"), (*restart, "restart"), (*checked, "checked")] {
+            if is_so {
+                write!(f, ", {what}")?;
+            }
+        }
+        match topology {
+            Some(topology) => write!(f, ", {topology:?}"),
+            None => Ok(()),
+        }
+    }
+}
 
 impl Pipeline {
     /// Returns the `VkPipeline` that a recording binds, and creates it without a pipeline cache if it does not exist.
@@ -131,5 +222,78 @@ impl ComputePipelines {
     pub(super) fn all(&self) -> Vec<vk::Pipeline> {
         let known = self.pipelines.read().unwrap_or_else(PoisonError::into_inner);
         known.values().map(|lazy| lazy.raw()).collect()
+    }
+}
+
+/// A pipeline that may not exist yet. The first thread that needs it creates it, while other threads that need it wait.
+/// Once it exists, no thread takes the lock.
+#[derive(Debug, Default)]
+pub(crate) struct LazyPipeline {
+    made: OnceLock<vk::Pipeline>,
+    /// The lock that a thread holds while it creates the pipeline.
+    making: Mutex<()>,
+}
+
+impl LazyPipeline {
+    /// Returns the pipeline, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// The error of `make`. It is not stored: the next call tries again.
+    pub(crate) fn get_or_make(
+        &self,
+        make: impl FnOnce() -> Result<vk::Pipeline, RuntimeError>,
+    ) -> Result<vk::Pipeline, RuntimeError> {
+        if let Some(made) = self.made.get() {
+            return Ok(*made);
+        }
+        // If an earlier `make` panicked, the lock is poisoned, but there is no pipeline, so this call tries again.
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = self.made.get() {
+            return Ok(*made);
+        }
+        let made = make()?;
+        Ok(*self.made.get_or_init(|| made))
+    }
+
+    /// The pipeline, or a null handle if it does not exist yet.
+    pub(crate) fn raw(&self) -> vk::Pipeline {
+        self.made.get().copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use ash::vk::Handle;
+
+    use super::*;
+
+    #[test]
+    fn one_of_many_threads_makes_it() {
+        let (lazy, calls) = (LazyPipeline::default(), AtomicU32::new(0));
+        let make = || {
+            std::thread::yield_now();
+            Ok(vk::Pipeline::from_raw(1 + u64::from(calls.fetch_add(1, Ordering::Relaxed))))
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| assert_eq!(lazy.get_or_make(make).unwrap().as_raw(), 1));
+            }
+        });
+        assert_eq!(calls.into_inner(), 1);
+        assert_eq!(lazy.raw().as_raw(), 1);
+    }
+
+    #[test]
+    fn the_call_after_an_error_tries_again() {
+        let lazy = LazyPipeline::default();
+        let result = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+        let fail = || Err(RuntimeError::Vulkan { call: "vkCreateComputePipelines", result });
+        assert!(matches!(lazy.get_or_make(fail), Err(RuntimeError::Vulkan { .. })));
+        assert_eq!(lazy.raw(), vk::Pipeline::null());
+        assert_eq!(lazy.get_or_make(|| Ok(vk::Pipeline::from_raw(7))).unwrap().as_raw(), 7);
+        assert_eq!(lazy.get_or_make(fail).unwrap().as_raw(), 7);
     }
 }

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::runtime::pipelines::pipeline::key::{DrawSource, Key};
+use crate::runtime::pipelines::pipeline::{DrawSource, Key};
 use vkxfb_rewriter::setters;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
@@ -82,8 +82,7 @@ impl ExpectedDraws {
         checked: bool,
         /// Whether a capture has several draws.
         several: bool,
-        /// Whether captures have counters or queries, or continue after a flush of draws for which only the GPU knows
-        /// how many primitives they write.
+        /// Whether captures have counters or queries, or come after draws of a geometry shader in the same capture.
         counted: bool,
         /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
         /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of

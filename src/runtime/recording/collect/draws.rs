@@ -1,7 +1,7 @@
 //! Collects draws, each with its state and with the queries that are active.
 
+use crate::runtime::device::checks::dispatch_size;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::dispatch_size;
 use crate::runtime::device::host_memory::TryPush;
 use crate::runtime::device::parameters::{Arguments, CounterBuffer, IndirectDraw};
 use crate::runtime::memory::addresses::memory_of;

@@ -183,7 +183,7 @@ impl Streams {
     }
 
     /// Does what [`Capture::begin_next`](crate::runtime::Capture::begin_next) does, for a capture that has ended and
-    /// that was not flushed.
+    /// of which nothing was recorded.
     ///
     /// # Errors
     /// The errors of [`begin`](Self::begin).
@@ -277,11 +277,6 @@ impl Streams {
                 Err(RuntimeError::Unsupported { backend, what })
             }
         }
-    }
-
-    /// Forgets which queries have ended. Must be called when their ends have been recorded.
-    pub(super) fn forget_ended(&mut self) {
-        self.ended_queries.clear();
     }
 
     /// # Errors

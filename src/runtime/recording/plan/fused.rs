@@ -6,8 +6,8 @@
 //! ```
 
 use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::checks::fold;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::fold;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key};
 use crate::runtime::recording::collect::{CollectedDraw, Position};
 use crate::runtime::recording::plan::place::unclamped_draw;

@@ -18,9 +18,9 @@
 //! [part](crate::runtime::recording::collect::Collected::parts) has a limited number of draws.
 
 use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::checks::fold;
 use crate::runtime::device::context::MAX_ENTRIES;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::fold;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key};
 use crate::runtime::recording::collect::CollectedDraw;
 use crate::runtime::recording::plan::place::{

@@ -63,7 +63,6 @@
 
 #![forbid(unsafe_code)]
 
-mod block;
 mod fused;
 mod geometry;
 mod place;
@@ -78,9 +77,6 @@ mod turns;
 
 use std::ops::Range;
 
-pub(super) use self::block::{
-    BatchId, BlockId, Contents, EntrySetup, MemoryBlock, Queries, Scratch, Upload,
-};
 pub(super) use self::geometry::EntryGroup;
 pub(crate) use self::geometry::most_entries;
 use self::place::Dispatch;
@@ -88,11 +84,14 @@ pub(crate) use self::place::LISTED_BYTES;
 pub(super) use self::place::{ListedNumber, Placed};
 pub(super) use self::restarts::RestartTables;
 pub(super) use self::setup::Group;
-pub(super) use self::step::{CaptureStep, Draws, Size, Step, Touched, When};
+pub(super) use self::step::{
+    BatchId, BlockId, CaptureStep, Contents, Draws, EntrySetup, MemoryBlock, Queries, Scratch,
+    Size, Step, Touched, Upload, When,
+};
 pub(super) use self::turns::TURN_WORKGROUPS;
 use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::checks::fold;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::fold;
 use crate::runtime::recording::capture_desc::Captured;
 use crate::runtime::recording::collect::{Collected, Position};
 use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;

@@ -9,8 +9,8 @@
 use std::ops::Range;
 
 use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::checks::{dispatch_size, fold};
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::{dispatch_size, fold};
 use crate::runtime::pipelines::pipeline::{DrawSource, Key};
 use crate::runtime::recording::capture_desc::Captured;
 use crate::runtime::recording::collect::{

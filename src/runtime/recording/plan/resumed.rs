@@ -7,8 +7,8 @@
 //! ```
 
 use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::checks::fold;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::fold;
 use crate::runtime::recording::collect::CollectedDraw;
 use crate::runtime::recording::plan::place::Cursor;
 use crate::runtime::recording::plan::{

@@ -12,8 +12,8 @@
 //! device addresses there is no barrier between the setup kernel and its capture.
 
 use crate::runtime::device::barrier::Barrier;
+use crate::runtime::device::checks::fold;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::device::fold::fold;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key};
 use crate::runtime::recording::collect::{
     Collected, CollectedDraw, Position, invocations_per_item,

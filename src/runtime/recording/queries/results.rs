@@ -249,8 +249,8 @@ impl QueryPool {
     ///
     /// The results include everything that was submitted to the queue before. If a query has not ended by then, its
     /// values in the buffer are not changed, unless `PARTIAL` or `WAIT` is set: with one of these, the values counted
-    /// so far are written. The command does not wait for other queues, nor for draws that a
-    /// [`Recorder`](crate::runtime::Recorder) has not [flushed](crate::runtime::Recorder::flush).
+    /// so far are written. The command does not wait for other queues, nor for draws of a
+    /// [`Recorder`](crate::runtime::Recorder) that has not [ended](crate::runtime::Recorder::end).
     ///
     /// Records a kernel between two barriers. As for Vulkan's command, the application must synchronize with `TRANSFER`
     /// and `TRANSFER_WRITE`. The bound compute pipeline and its push constants are disturbed, and under the descriptor
