@@ -29,6 +29,7 @@ use vkxfb_rewriter::topology::PrimitiveTopology;
 
 pub(crate) use crate::case::FOLDED;
 pub use crate::case::{Case, shell_word};
+use crate::demand::Demand;
 use crate::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 use crate::names;
 use crate::plan::CaseGroup;
@@ -106,6 +107,8 @@ pub struct Failure {
     pub case: Case,
     /// The difference between the captured and the expected bytes.
     pub mismatch: Mismatch,
+    /// What the specification demands instead.
+    pub demand: Demand,
     /// A command that runs this case again.
     pub command: String,
 }
@@ -371,12 +374,7 @@ impl ProbeReport {
             }
             Verdict::Mismatch(mismatch) => {
                 let command = self.repeat(case, Some(backend));
-                self.record_failure(Failure {
-                    backend,
-                    case: case.clone(),
-                    mismatch: *mismatch,
-                    command,
-                });
+                self.record_failure(backend, case, *mismatch, command);
             }
         }
     }
@@ -385,7 +383,7 @@ impl ProbeReport {
     /// case runs all backends.
     pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
         let command = self.repeat(case, None);
-        self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
+        self.record_failure(backend, case, mismatch, command);
     }
 
     /// Returns the shell command that runs a case again, with the options of this run. If `backend`
@@ -435,7 +433,15 @@ impl ProbeReport {
         command
     }
 
-    fn record_failure(&mut self, failure: Failure) {
+    fn record_failure(
+        &mut self,
+        backend: Backend,
+        case: &Case,
+        mismatch: Mismatch,
+        command: String,
+    ) {
+        let demand = Demand::of(backend, case, mismatch.fault);
+        let failure = Failure { backend, case: case.clone(), mismatch, demand, command };
         self.add_result(failure.backend, &failure.case, CaseResult::Wrong);
         let cell = self.cell_mut(failure.backend, failure.case.row());
         cell.run += 1;
