@@ -251,8 +251,8 @@ pub struct ProbeReport {
     pub mismatches: Vec<Failure>,
     /// The number of all wrong cases.
     pub mismatch_count: u32,
-    /// The captured primitives of a small draw for each backend and each row of the table, for pictures; rows of
-    /// tessellation shaders have none. A draw with several vertex streams has one element for each stream.
+    /// The captured primitives of a small draw for each backend and each row of the table, for pictures, and of each
+    /// shader with several vertex streams. A draw with several vertex streams has one element for each stream.
     pub traces: Vec<Trace>,
     /// Other remarks, without repetitions: for example that backends differ in precision.
     pub notes: Vec<String>,
@@ -488,11 +488,14 @@ impl ProbeReport {
 
     /// Whether a picture needs the capture of this case. A picture needs it if the case has the [vertex count for
     /// pictures](super::picture::vertex_count), and the report has neither a capture of another case in the same row on
-    /// this backend nor a capture of this case with the same `stream`. `stream` is `None` if the shader emits to only
+    /// this backend nor a capture of this case with the same `stream`. Of shaders with several vertex streams each is
+    /// needed, since some devices have such streams for points alone. `stream` is `None` if the shader emits to only
     /// one vertex stream.
     pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
+        let has_streams = case.stage == CapturedStage::GeometryStreams;
         let is_alike = |t: &Trace| {
             (t.backend, t.case.row()) == (backend, case.row())
+                && (!has_streams || t.case.geometry == case.geometry)
                 && (t.case != *case || t.stream == stream)
         };
         case.vertex_count == super::picture::vertex_count(case.topology)

@@ -11,7 +11,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use vkxfb_rewriter::lower::Backend;
@@ -20,7 +19,8 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 use crate::demand::Demand;
 use crate::picture::{self, Comparison};
 use crate::report::{
-    Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row,
+    CapturedStage, Case, Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome,
+    ProbeReport, Row, Trace,
 };
 use crate::trial::TrialResult;
 
@@ -127,9 +127,8 @@ fn write_topologies(page: &mut String) -> fmt::Result {
 
 /// The captures of a draw by several backends, which are drawn beside each other.
 struct Drawn<'a> {
-    row: Row,
+    case: &'a Case,
     stream: Option<u32>,
-    provoking: ProvokingVertex,
     captured: Vec<picture::CapturedBy<'a>>,
     /// The backends with other captures in the report that have captured nothing of it.
     without: Vec<Backend>,
@@ -141,20 +140,34 @@ fn drawn(report: &ProbeReport) -> Vec<Drawn<'_>> {
     let backends: Vec<_> = Backend::ALL.into_iter().filter(has_traces).collect();
     let mut all: Vec<Drawn<'_>> = Vec::new();
     for row in Row::all() {
-        let of_row = || report.traces.iter().filter(|trace| trace.case.row() == row);
-        let streams: BTreeSet<Option<u32>> = of_row().map(|trace| trace.stream).collect();
-        let each_provoking = |stream| ProvokingVertex::ALL.map(|provoking| (stream, provoking));
-        for (stream, provoking) in streams.into_iter().flat_map(each_provoking) {
-            let alike = of_row().filter(|t| (t.stream, t.case.provoking) == (stream, provoking));
-            let captured: Vec<_> = alike.map(|t| (t.backend, t.primitives.as_slice())).collect();
-            if captured.is_empty() {
+        let first = all.len();
+        for Trace { backend, case, stream, primitives } in &report.traces {
+            if case.row() != row {
                 continue;
             }
-            let is_without =
-                |backend: &&Backend| captured.iter().all(|(captured, _)| captured != *backend);
-            let without = backends.iter().filter(is_without).copied().collect();
-            all.push(Drawn { row, stream, provoking, captured, without });
+            let is_alike = |drawn: &&mut Drawn<'_>| {
+                (&drawn.case.geometry, drawn.case.provoking, drawn.stream)
+                    == (&case.geometry, case.provoking, *stream)
+            };
+            let captured = (*backend, primitives.as_slice());
+            match all[first..].iter_mut().find(is_alike) {
+                Some(drawn) => drawn.captured.push(captured),
+                None => {
+                    let (stream, without) = (*stream, Vec::new());
+                    all.push(Drawn { case, stream, captured: vec![captured], without });
+                }
+            }
         }
+    }
+    for drawn in &mut all {
+        let row = drawn.case.row();
+        let is_without = |backend: &&Backend| {
+            // Elsewhere backends may have captured different shaders of the row for its picture.
+            let lacks = row.stage == CapturedStage::GeometryStreams
+                || report.cell(**backend, row).is_none_or(|cell| cell.run == 0);
+            lacks && drawn.captured.iter().all(|(captured, _)| captured != *backend)
+        };
+        drawn.without = backends.iter().filter(is_without).copied().collect();
     }
     all
 }
@@ -163,12 +176,12 @@ fn drawn(report: &ProbeReport) -> Vec<Drawn<'_>> {
 /// some backend, the other for captures that are right on all backends. Captures without any vertex are only named.
 fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let (mut right, mut wrong, mut empty) = (String::new(), String::new(), Vec::new());
-    for Drawn { row, stream, provoking, captured, without } in drawn(report) {
+    for Drawn { case, stream, captured, without } in drawn(report) {
         if captured.iter().all(|by| picture::is_empty(*by)) {
-            empty.push(picture::title(row, stream));
+            empty.push(picture::title(case.row(), stream));
             continue;
         }
-        let pictures = picture::traces(row, stream, provoking, &captured, &without).join("\n");
+        let pictures = picture::traces(case, stream, &captured, &without).join("\n");
         if captured.iter().all(|by| picture::is_right(*by)) {
             writeln!(right, "<figure>{pictures}</figure>")?
         } else {

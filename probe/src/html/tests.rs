@@ -3,7 +3,6 @@ use vkxfb_rewriter::lower::Backend;
 use super::*;
 use crate::diagnose::Verdict;
 use crate::report::samples::sample_report;
-use crate::report::{CapturedStage, Case, Trace};
 
 /// Text from drivers and shaders cannot open an HTML tag.
 #[test]
@@ -19,6 +18,9 @@ fn what_comes_from_outside_is_escaped() {
         failure.case.shader = hostile.to_owned();
         failure.command = hostile.to_owned();
         failure.mismatch.note = Some(hostile.to_owned());
+    }
+    for trace in &mut report.traces {
+        trace.case.geometry = Some(hostile.to_owned());
     }
     let page = render(&[report]);
     assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)"));

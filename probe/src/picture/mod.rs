@@ -24,6 +24,7 @@ mod wireframe;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
+use crate::case::Case;
 use crate::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
 use crate::row::{CapturedStage, Row};
 use crate::shaders::PATCH_CONTROL_POINTS;
@@ -138,12 +139,12 @@ fn names(captured: &[CapturedBy<'_>]) -> String {
 /// captured nothing of it. `stream` is the vertex stream, if there are several. The pictures are for a page that
 /// contains [`STYLE`].
 pub fn traces(
-    row: Row,
+    case: &Case,
     stream: Option<u32>,
-    provoking: ProvokingVertex,
     captured: &[CapturedBy<'_>],
     without: &[Backend],
 ) -> Vec<String> {
+    let (row, provoking) = (case.row(), case.provoking);
     let name = title(row, stream);
     let picture = |shown: &Shown<'_>, (head, panel): (Head, Group), what: &str| {
         let height = head.height() + shown.stage.height;
@@ -167,6 +168,9 @@ pub fn traces(
     if !without.is_empty() {
         let without: Vec<_> = without.iter().map(Backend::to_string).collect();
         note += &format!("; not captured by {}", without.join(", "));
+    }
+    if let Some(shader) = &case.geometry {
+        note = format!("{shader}, {note}");
     }
     let head = Head::of(&name, &note, WIDTH);
     let mut pictures = vec![picture(&shown_expected, (head, panel), "expected")];
