@@ -162,9 +162,10 @@ fn drawn(report: &ProbeReport) -> Vec<Drawn<'_>> {
     for drawn in &mut all {
         let row = drawn.case.row();
         let is_without = |backend: &&Backend| {
-            // Elsewhere backends may have captured different shaders of the row for its picture.
-            let lacks = row.stage == CapturedStage::GeometryStreams
-                || report.cell(**backend, row).is_none_or(|cell| cell.run == 0);
+            // Where a row has one picture, backends may have captured different shaders of it.
+            let of_row = |t: &Trace| t.backend == **backend && t.case.row() == row;
+            let lacks =
+                row.stage == CapturedStage::GeometryStreams || !report.traces.iter().any(of_row);
             lacks && drawn.captured.iter().all(|(captured, _)| captured != *backend)
         };
         drawn.without = backends.iter().filter(is_without).copied().collect();
