@@ -246,8 +246,9 @@ mod tests {
         cases
     }
 
-    /// Every fault has a sentence, the link to a section, and mostly a case of the conformance suite. Its names have the
-    /// form that they have there; with `VKXFB_DEQP_CASES`, a file with a name in each line, they are in that list.
+    /// Every fault has a sentence, the link to a section, and mostly a case of the conformance
+    /// suite. Its names have the form that they have there; with `VKXFB_DEQP_CASES`, a file with a
+    /// name in each line, they are in that list.
     #[test]
     fn each_fault_is_held_against_the_specification() {
         let list =

@@ -60,8 +60,8 @@ fn each_topology_is_captured_as_demanded() {
     }
 }
 
-/// Several buffers, gaps, attributes of both rates, and geometry shaders. Of the shader with four streams, the buffer of
-/// stream 1 is too small for this draw (`Subject::overflowing_stream`).
+/// Several buffers, gaps, attributes of both rates, and geometry shaders. Of the shader with four
+/// streams, the buffer of stream 1 is too small for this draw (`Subject::overflowing_stream`).
 #[test]
 fn each_kind_of_shader_is_captured_as_demanded() {
     let files = Shaders::new();

@@ -208,8 +208,9 @@ fn wrong_cases_that_are_alike_share_a_card() {
     assert!(render(&[report]).contains("<summary>30 other cases</summary>"));
 }
 
-/// A page is complete, closes all its pictures, and needs no other file: it only links to the specification. With `VKXFB_GALLERY=dir`
-/// in the environment, `cargo test gallery` also writes the page to that directory.
+/// A page is complete, closes all its pictures, and needs no other file: it only links to the
+/// specification. With `VKXFB_GALLERY=dir` in the environment, `cargo test gallery` also writes the
+/// page to that directory.
 #[test]
 fn gallery_page() {
     let page = render(&[sample_report()]);
