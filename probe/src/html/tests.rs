@@ -116,13 +116,43 @@ fn each_topology_has_a_picture() {
     let (_, emitted) =
         page.split_once("<title>line-strip into geometry, expected</title>").unwrap();
     let (emitted, _) = emitted.split_once("</svg>").unwrap();
-    assert!(emitted.contains("not captured by") && emitted.contains("native"), "{emitted}");
-    assert!(!emitted.contains("by native"), "{emitted}");
+    assert!(emitted.contains("points_to_triangles_cut, by compute; the first"), "{emitted}");
+    assert!(emitted.contains("not captured by native"), "{emitted}");
     assert!(!page.contains("<title>triangle-list,"), "{page}");
     assert!(
         page.contains("Without any vertex of the draw, and so without a picture: triangle-list.")
     );
     assert!(page.contains(picture::WRONG_KEY));
+}
+
+/// Some devices have vertex streams of points alone. Each shader with several streams has its own pictures, so that no
+/// backend is beside another one that has captured another shader.
+#[test]
+fn pictures_of_streams_are_of_one_shader() {
+    let mut report = sample_report();
+    let emitted = report.traces.last().unwrap().clone();
+    for (backend, shader) in [
+        (Backend::Native, "points_to_points_4_streams"),
+        (Backend::Compute, "points_to_points_4_streams"),
+        (Backend::Compute, "points_to_lines_4_streams"),
+    ] {
+        let mut case = emitted.case.clone();
+        (case.stage, case.geometry) = (CapturedStage::GeometryStreams, Some(shader.to_owned()));
+        for stream in [0, 1] {
+            report.trace(backend, &case, Some(stream), emitted.primitives.clone());
+        }
+    }
+    let page = render(&[report]);
+    for stream in [0, 1] {
+        let title =
+            format!("<title>point-list into vertex streams, stream {stream}, expected</title>");
+        let pictures = page.split(&title).skip(1).map(|rest| rest.split("</svg>").next().unwrap());
+        let [points, lines] = pictures.collect::<Vec<_>>()[..] else { panic!("{page}") };
+        assert!(points.contains("points_to_points_4_streams, by native, compute;"), "{points}");
+        assert!(!points.contains("not captured"), "{points}");
+        assert!(lines.contains("points_to_lines_4_streams, by compute;"), "{lines}");
+        assert!(lines.contains("not captured by native"), "{lines}");
+    }
 }
 
 /// A trial that failed is shown like a case that did, and made-up faults are told beside the verdict.
