@@ -36,7 +36,7 @@ pack_deb() {
     cp -P -r "$2"/lib/* "$library"
     # What libvkxfb.pc says of the archive is relative to it.
     sed -i -e 's|^prefix=.*|prefix=/usr|' -e "s|^libdir=.*|libdir=\${prefix}/lib/$triplet|" "$library/pkgconfig/vkxfb.pc"
-    cp -r "$2"/share/{doc,man,bash-completion,fish,vulkan} "$share"
+    cp -r "$2"/share/{cmake,doc,man,bash-completion,fish,vulkan} "$share"
     sed -i "s|/lib/libvkxfb_layer|/lib/$triplet/libvkxfb_layer|" "$share"/vulkan/explicit_layer.d/*.json
     # Debian's own place, which its zsh looks in.
     cp -r "$2/share/zsh/site-functions" "$share/zsh/vendor-completions"

@@ -21,6 +21,10 @@
  * stays as it was. Members and arguments must not be NULL, and handles must not be VK_NULL_HANDLE, unless their
  * documentation allows it. An array of which the count is 0 may be NULL.
  *
+ * What a function says under "Valid usage" is for the program to see to, as in Vulkan: the library does not check it, and
+ * otherwise anything may happen. What it checks gives a VkxfbResult. An object is live from the function that creates
+ * it to the one that destroys it.
+ *
  * Later versions may add members to the end of a structure whose first member is structSize. By the size the
  * library knows which members the caller knows; the others are zero. VKXFB_INIT sets it, and all other members to zero.
  * From another language, set it to the size of the structure, and all other bytes to zero, padding included. A
@@ -767,7 +771,7 @@ const char *vkxfb_last_error(void);
  * Returns `VKXFB_ERROR_UNAVAILABLE` if it cannot capture. Then `vkxfb_last_error` lists all
  * reasons.
  *
- * # Safety
+ * Valid usage:
  * `pInfo` points to a valid structure, and `pRequiredFeatures` to memory for a pointer. The
  * instance outlives the required features and all contexts made with them.
  */
@@ -790,7 +794,7 @@ VkxfbResult vkxfb_required_features_create(const VkxfbPhysicalDeviceInfo *pInfo,
  * The memory that `pCreateInfo` points to afterwards is valid until the next call with
  * `requiredFeatures`, or until that is destroyed.
  *
- * # Safety
+ * Valid usage:
  * `requiredFeatures` is live and not used by another thread. `pCreateInfo` points to a valid
  * structure with a valid chain, whose structures may be written to.
  */
@@ -800,7 +804,7 @@ VkxfbResult vkxfb_required_features_add_to(VkxfbRequiredFeatures *requiredFeatur
 /**
  * Destroys required features. Contexts that were made with them stay valid. NULL is ignored.
  *
- * # Safety
+ * Valid usage:
  * `requiredFeatures` is live or NULL, and is not used any more.
  */
 void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
@@ -817,7 +821,7 @@ void vkxfb_required_features_destroy(VkxfbRequiredFeatures *requiredFeatures);
  * compiled with it immediately. If it is `VK_NULL_HANDLE`, each of them is compiled when a capture
  * that needs it is first recorded.
  *
- * # Safety
+ * Valid usage:
  * `requiredFeatures` is live. `device` was created on its physical device with what
  * `vkxfb_required_features_add_to` added, and outlives the context, its pipelines, its captures and
  * its query pools. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
@@ -854,7 +858,7 @@ VkxfbResult vkxfb_context_create(const VkxfbRequiredFeatures *requiredFeatures,
  *
  * The argument `pipelineCache` is that of `vkxfb_context_create`.
  *
- * # Safety
+ * Valid usage:
  * `pInfo` and `pCreateInfo` point to valid structures; the device was created on the physical device, with
  * everything in `pCreateInfo`. The instance and the device outlive the context, its pipelines, its captures
  * and its query pools. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
@@ -869,7 +873,7 @@ VkxfbResult vkxfb_context_create_for_device(const VkxfbPhysicalDeviceInfo *pInfo
 /**
  * Destroys a context. NULL is ignored.
  *
- * # Safety
+ * Valid usage:
  * `context` is live or NULL, and is not used any more. The device has executed everything that was
  * recorded with it.
  */
@@ -885,7 +889,7 @@ void vkxfb_context_destroy(VkxfbContext *context);
  * The size of a vertex buffer must be a multiple of 4 bytes, and so must that of an index buffer if
  * the device lacks `storageBuffer8BitAccess` or `shaderInt8`. Returns 0 if `context` is NULL.
  *
- * # Safety
+ * Valid usage:
  * `context` is live or NULL.
  */
 VkBufferUsageFlags vkxfb_context_buffer_usage(const VkxfbContext *context);
@@ -893,7 +897,7 @@ VkBufferUsageFlags vkxfb_context_buffer_usage(const VkxfbContext *context);
 /**
  * Returns the properties of a context.
  *
- * # Safety
+ * Valid usage:
  * `context` is live, and `pProperties` points to a valid structure.
  */
 VkxfbResult vkxfb_context_get_properties(const VkxfbContext *context,
@@ -903,7 +907,7 @@ VkxfbResult vkxfb_context_get_properties(const VkxfbContext *context,
  * Compiles all internal pipelines that prepare captures and that are not compiled yet, so that no
  * recording waits for a compiler. Any thread may call this while others record.
  *
- * # Safety
+ * Valid usage:
  * `context` is live. `pipelineCache` is `VK_NULL_HANDLE` or a pipeline cache of the device that nothing
  * else uses meanwhile.
  */
@@ -918,7 +922,7 @@ VkxfbResult vkxfb_context_prepare(const VkxfbContext *context,
  * `dstStageMask` and `dstAccessMask` are the stages and accesses that read, for example
  * `VK_PIPELINE_STAGE_VERTEX_INPUT_BIT` and `VK_ACCESS_VERTEX_ATTRIBUTE_READ_BIT`.
  *
- * # Safety
+ * Valid usage:
  * `context` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
  * a queue with compute and these stages, outside of a render pass instance.
  */
@@ -931,7 +935,7 @@ VkxfbResult vkxfb_context_record_barrier(const VkxfbContext *context,
  * Creates a pipeline. After that, the memory that `pCreateInfo` points to is no longer needed, but
  * the set layouts are.
  *
- * # Safety
+ * Valid usage:
  * `context` is live. `pCreateInfo` points to a valid structure, whose SPIR-V is valid and whose
  * handles belong to the device. The set layouts outlive the pipeline. `pPipeline` points to memory
  * for a pointer.
@@ -945,7 +949,7 @@ VkxfbResult vkxfb_pipeline_create(const VkxfbContext *context,
  * recording waits for a compiler. Any thread may call this while others record. A pipeline that is
  * compiled during a recording does not use a pipeline cache.
  *
- * # Safety
+ * Valid usage:
  * `pipeline` is live, and `pDraws` points to `drawCount` structures. `pipelineCache` is `VK_NULL_HANDLE` or a
  * pipeline cache of the device that nothing else uses meanwhile.
  */
@@ -957,7 +961,7 @@ VkxfbResult vkxfb_pipeline_prepare(const VkxfbPipeline *pipeline,
 /**
  * Returns the properties of a pipeline.
  *
- * # Safety
+ * Valid usage:
  * `pipeline` is live, and `pProperties` points to a valid structure.
  */
 VkxfbResult vkxfb_pipeline_get_properties(const VkxfbPipeline *pipeline,
@@ -974,7 +978,7 @@ VkxfbResult vkxfb_pipeline_get_properties(const VkxfbPipeline *pipeline,
  * `ppName` may be NULL. Otherwise the name of the output is written to it, or "" if the SPIR-V has
  * no names. The string is valid until the pipeline is destroyed.
  *
- * # Safety
+ * Valid usage:
  * `pipeline` is live, and `pAttribute` points to memory for a structure. `ppName` is NULL or
  * points to memory for a pointer.
  */
@@ -986,7 +990,7 @@ VkxfbResult vkxfb_pipeline_get_output(const VkxfbPipeline *pipeline,
 /**
  * Destroys a pipeline. NULL is ignored.
  *
- * # Safety
+ * Valid usage:
  * `pipeline` is live or NULL, and is not used any more. Every capture that was begun with it, or that it was
  * bound in, was begun again, ended by `vkxfb_capture_end` or destroyed. Every command buffer that such a capture
  * was recorded or played into was reset or freed, or was executed and will not be again.
@@ -996,7 +1000,7 @@ void vkxfb_pipeline_destroy(VkxfbPipeline *pipeline);
 /**
  * Creates a capture.
  *
- * # Safety
+ * Valid usage:
  * `context` is live, and `pCapture` points to memory for a pointer.
  */
 VkxfbResult vkxfb_capture_create(const VkxfbContext *context, VkxfbCapture **pCapture);
@@ -1004,7 +1008,7 @@ VkxfbResult vkxfb_capture_create(const VkxfbContext *context, VkxfbCapture **pCa
 /**
  * Destroys a capture. NULL is ignored.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live or NULL, and is not used any more. Command buffers into which it was recorded or
  * played are not executed any more.
  */
@@ -1015,7 +1019,7 @@ void vkxfb_capture_destroy(VkxfbCapture *capture);
  * needs more memory. A capture that `vkxfb_capture_finish` has ended is kept, and can be played
  * again.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live. Command buffers into which it was recorded were reset or freed, and are not
  * being executed.
  */
@@ -1028,7 +1032,7 @@ VkxfbResult vkxfb_capture_reset(VkxfbCapture *capture);
  * If this or a later command fails, all commands up to `vkxfb_capture_end` fail, too, with the same result
  * and with a message that names the command: it is enough to check the result of `vkxfb_capture_end`.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live and `pBeginInfo` points to a valid structure, whose pipeline was made with the
  * context of the capture. All handles belong to the context's device. They and the pipeline are live until
  * the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was
@@ -1045,7 +1049,7 @@ VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture,
  * and pipelines, vertex buffers and descriptor sets that are bound have no effect. The topology of each
  * draw decides how its primitives are counted.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live. The other requirements are those of `vkxfb_capture_begin`.
  */
 VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
@@ -1066,7 +1070,7 @@ VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
  * If a command since the beginning failed, nothing is recorded, and the result of that command is
  * returned. In any case the capture can be begun again.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for
  * a queue with compute, outside of a render pass instance and of conditional rendering. Memory
  * that the draws read is visible to `VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT` and
@@ -1084,7 +1088,7 @@ VkxfbResult vkxfb_capture_end(VkxfbCapture *capture,
  * it each time it is called, until the capture is begun again. Until then all other commands of
  * the capture fail, and change nothing.
  *
- * # Safety
+ * Valid usage:
  * The requirements are those of `vkxfb_capture_end`, for the command buffers that the capture is
  * played into. Its pipelines, buffers, descriptor sets and query pools, and the counters that are
  * passed here, are live until the capture is begun again or destroyed, and every command buffer
@@ -1109,7 +1113,7 @@ VkxfbResult vkxfb_capture_finish(VkxfbCapture *capture,
  * draws have a geometry shader and others have none, or if they emit to several vertex streams, a
  * part of the capture may be recorded.
  *
- * # Safety
+ * Valid usage:
  * The requirements are those of `vkxfb_capture_end`. `order` is live or NULL. All captures since
  * it was created or forgotten were played into this command buffer with it, and no other function
  * of the library has recorded into the command buffer since.
@@ -1122,7 +1126,7 @@ VkxfbResult vkxfb_capture_play(VkxfbCapture *capture,
 /**
  * Creates an order without any accesses: the next capture is ordered after everything before it.
  *
- * # Safety
+ * Valid usage:
  * `pOrder` points to memory for a pointer.
  */
 VkxfbResult vkxfb_capture_order_create(VkxfbCaptureOrder **pOrder);
@@ -1131,7 +1135,7 @@ VkxfbResult vkxfb_capture_order_create(VkxfbCaptureOrder **pOrder);
  * Resets an order to the state in which it was created, for another command buffer, or because
  * commands were recorded that the order does not know.
  *
- * # Safety
+ * Valid usage:
  * `order` is live.
  */
 VkxfbResult vkxfb_capture_order_forget(VkxfbCaptureOrder *order);
@@ -1139,7 +1143,7 @@ VkxfbResult vkxfb_capture_order_forget(VkxfbCaptureOrder *order);
 /**
  * Destroys an order. NULL is ignored.
  *
- * # Safety
+ * Valid usage:
  * `order` is live or NULL, and is not used any more.
  */
 void vkxfb_capture_order_destroy(VkxfbCaptureOrder *order);
@@ -1148,7 +1152,7 @@ void vkxfb_capture_order_destroy(VkxfbCaptureOrder *order);
  * Binds another pipeline for the draws that follow. Its records must have the same sizes and vertex
  * streams as those of the first pipeline.
  *
- * # Safety
+ * Valid usage:
  * `capture` and `pipeline` are live and belong to the same context. The pipeline lives until the capture is
  * begun again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or
  * played into is reset or freed.
@@ -1159,7 +1163,7 @@ VkxfbResult vkxfb_capture_bind_pipeline(VkxfbCapture *capture,
 /**
  * Binds vertex buffers to the bindings from `firstBinding` on, for the draws that follow.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live; the requirements for the buffers are those of `VkxfbCaptureBeginInfo`.
  */
 VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
@@ -1172,7 +1176,7 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers(VkxfbCapture *capture,
  * pipeline, as `vkCmdBindVertexBuffers2` sets them. `pStrides` has as many elements as `pBuffers`,
  * each at most `UINT32_MAX`. If it is NULL, the strides are those of the pipeline.
  *
- * # Safety
+ * Valid usage:
  * The requirements are those of `vkxfb_capture_bind_vertex_buffers`.
  */
 VkxfbResult vkxfb_capture_bind_vertex_buffers2(VkxfbCapture *capture,
@@ -1186,7 +1190,7 @@ VkxfbResult vkxfb_capture_bind_vertex_buffers2(VkxfbCapture *capture,
  * `VK_INDEX_TYPE_UINT32` or `VK_INDEX_TYPE_UINT8_EXT`. The offset must be a multiple of the size
  * of an index.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live, and `pBuffer` points to a valid structure; the requirements for the buffer
  * are those of `VkxfbCaptureBeginInfo`.
  */
@@ -1198,7 +1202,7 @@ VkxfbResult vkxfb_capture_bind_index_buffer(VkxfbCapture *capture,
  * Binds descriptor sets for the draws that follow. None of them may be `VK_NULL_HANDLE`: sets around one that is not
  * bound take two calls.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live. The sets are compatible with the set layouts of the pipeline. They are live and not
  * changed until the capture is begun again, ended by `vkxfb_capture_end` or destroyed, and every command
  * buffer that it was recorded or played into is reset or freed. There is one dynamic offset
@@ -1219,7 +1223,7 @@ VkxfbResult vkxfb_capture_bind_descriptor_sets(VkxfbCapture *capture,
  * draws fail nevertheless, because they need further compute shaders of the library: those with
  * counters, queries, indirect arguments, conditional rendering or primitive restart.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live. The sets are bound in the command buffer when `vkxfb_capture_end` records the draws.
  */
 VkxfbResult vkxfb_capture_assume_descriptor_sets(VkxfbCapture *capture,
@@ -1231,7 +1235,7 @@ VkxfbResult vkxfb_capture_assume_descriptor_sets(VkxfbCapture *capture,
  * `vkCmdSetPrimitiveRestartEnable` does. The pipeline must have been created with
  * `primitiveRestartEnable`. At first primitive restart is enabled.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live.
  */
 VkxfbResult vkxfb_capture_set_primitive_restart_enable(VkxfbCapture *capture,
@@ -1241,7 +1245,7 @@ VkxfbResult vkxfb_capture_set_primitive_restart_enable(VkxfbCapture *capture,
  * Sets the index that restarts primitives, instead of the largest index of the type, until another
  * index buffer is bound, as `vkCmdSetPrimitiveRestartIndexEXT` does.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live.
  */
 VkxfbResult vkxfb_capture_set_primitive_restart_index(VkxfbCapture *capture,
@@ -1251,7 +1255,7 @@ VkxfbResult vkxfb_capture_set_primitive_restart_index(VkxfbCapture *capture,
  * Sets the number of control points of a patch for the draws that follow, as `vkCmdSetPatchControlPointsEXT` does. At
  * first it is that of the pipeline, which must have tessellation shaders.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live.
  */
 VkxfbResult vkxfb_capture_set_patch_control_points(VkxfbCapture *capture,
@@ -1261,7 +1265,7 @@ VkxfbResult vkxfb_capture_set_patch_control_points(VkxfbCapture *capture,
  * Sets the provoking vertex of the draws that follow, as `vkCmdSetProvokingVertexModeEXT` does. At
  * first it is the provoking vertex of the pipeline.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live.
  */
 VkxfbResult vkxfb_capture_set_provoking_vertex_mode(VkxfbCapture *capture,
@@ -1274,7 +1278,7 @@ VkxfbResult vkxfb_capture_set_provoking_vertex_mode(VkxfbCapture *capture,
  * and adds to no query and no counter. The device needs neither the extension nor its feature.
  * Conditional rendering also ends when the capture ends.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live. `pConditionalRenderingBegin` points to a valid structure, whose chain is ignored; the
  * requirements for the buffer are those of `VkxfbCaptureBeginInfo`.
  */
@@ -1284,7 +1288,7 @@ VkxfbResult vkxfb_capture_begin_conditional_rendering(VkxfbCapture *capture,
 /**
  * Ends conditional rendering, as `vkCmdEndConditionalRenderingEXT` does.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live.
  */
 VkxfbResult vkxfb_capture_end_conditional_rendering(VkxfbCapture *capture);
@@ -1294,7 +1298,7 @@ VkxfbResult vkxfb_capture_end_conditional_rendering(VkxfbCapture *capture);
  * shader's block, as for `vkCmdPushConstants`. Push constants stay valid until the end of the
  * capture. Captures do not use the push constants that `vkCmdPushConstants` sets.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live, and `pValues` points to `size` bytes.
  */
 VkxfbResult vkxfb_capture_push_constants(VkxfbCapture *capture,
@@ -1307,7 +1311,7 @@ VkxfbResult vkxfb_capture_push_constants(VkxfbCapture *capture,
  * pipeline was created with `dynamicTopology`. This also holds for the other draws. If there is a
  * geometry shader, the topology must match its input primitives.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live, and `pDraw` points to a valid structure.
  */
 VkxfbResult vkxfb_capture_draw(VkxfbCapture *capture,
@@ -1317,7 +1321,7 @@ VkxfbResult vkxfb_capture_draw(VkxfbCapture *capture,
 /**
  * Captures a draw with the bound index buffer.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live, and `pDraw` points to a valid structure.
  */
 VkxfbResult vkxfb_capture_draw_indexed(VkxfbCapture *capture,
@@ -1327,7 +1331,7 @@ VkxfbResult vkxfb_capture_draw_indexed(VkxfbCapture *capture,
 /**
  * Captures several draws, in which `gl_DrawID` is 0, 1, 2 and so on, as for `vkCmdDrawMultiEXT`.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live, and `pDraws` points to `drawCount` structures.
  */
 VkxfbResult vkxfb_capture_draw_multi(VkxfbCapture *capture,
@@ -1339,7 +1343,7 @@ VkxfbResult vkxfb_capture_draw_multi(VkxfbCapture *capture,
  * Captures several draws with the bound index buffer, in which `gl_DrawID` is 0, 1, 2 and so on, as for
  * `vkCmdDrawMultiIndexedEXT`.
  *
- * # Safety
+ * Valid usage:
  * The requirements are those of `vkxfb_capture_draw_multi`.
  */
 VkxfbResult vkxfb_capture_draw_multi_indexed(VkxfbCapture *capture,
@@ -1350,7 +1354,7 @@ VkxfbResult vkxfb_capture_draw_multi_indexed(VkxfbCapture *capture,
 /**
  * Captures draws whose arguments are in a buffer, as `VkDrawIndirectCommand` structures.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live, and `pDraw` points to a valid structure; the requirements for its buffers are
  * those of `VkxfbCaptureBeginInfo`.
  */
@@ -1362,7 +1366,7 @@ VkxfbResult vkxfb_capture_draw_indirect(VkxfbCapture *capture,
  * Captures draws with the bound index buffer, whose arguments are in a buffer, as
  * `VkDrawIndexedIndirectCommand` structures.
  *
- * # Safety
+ * Valid usage:
  * The requirements are those of `vkxfb_capture_draw_indirect`.
  */
 VkxfbResult vkxfb_capture_draw_indexed_indirect(VkxfbCapture *capture,
@@ -1374,7 +1378,7 @@ VkxfbResult vkxfb_capture_draw_indexed_indirect(VkxfbCapture *capture,
  * `vkCmdDrawIndirectByteCountEXT`. To rasterize these vertices, see
  * `vkxfb_capture_record_draw_commands`.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live, and `pDraw` points to a valid structure; the requirements for its counter are those of
  * `VkxfbCaptureBeginInfo`.
  */
@@ -1402,7 +1406,7 @@ VkxfbResult vkxfb_capture_draw_indirect_byte_count(VkxfbCapture *capture,
  * If it is, the kernel is not a part of the capture. Returns `VKXFB_ERROR_UNAVAILABLE` if
  * `hasIndirectDraws` of `VkxfbContextProperties` is not true. If this fails, nothing is recorded.
  *
- * # Safety
+ * Valid usage:
  * `capture` is live. `commandBuffer` is a command buffer of its device that is being recorded, for a queue with
  * graphics and compute, outside of a render pass instance and of conditional rendering. `pDraws` points to
  * `drawCount` valid structures. Until the command buffer is reset or freed, the buffers are live; they have the
@@ -1426,7 +1430,7 @@ VkxfbResult vkxfb_capture_record_draw_commands(VkxfbCapture *capture,
  * Also returns `VKXFB_ERROR_UNAVAILABLE` if captures use descriptors, because then all buffers
  * must be known.
  *
- * # Safety
+ * Valid usage:
  * The requirements are those of `vkxfb_capture_record_draw_commands`. `pLateDraws` points to
  * memory for a pointer.
  */
@@ -1439,7 +1443,7 @@ VkxfbResult vkxfb_late_draws_create(VkxfbCapture *capture,
  * the draw is not added. Returns `VKXFB_ERROR_INVALID_ARGUMENT` if `capture` is not the one that
  * `lateDraws` was created with, or was reset since then.
  *
- * # Safety
+ * Valid usage:
  * `lateDraws` and `capture` are live. The command buffer of `lateDraws` is not being executed. The
  * other requirements are those of `vkxfb_capture_record_draw_commands`.
  */
@@ -1453,7 +1457,7 @@ VkxfbResult vkxfb_late_draws_add(VkxfbLateDraws *lateDraws,
  * Destroys late draws. The kernel and its draws stay in the command buffer. This may be called
  * after the capture, the context and the device were destroyed. NULL is ignored.
  *
- * # Safety
+ * Valid usage:
  * `lateDraws` is live or NULL, and is not used any more.
  */
 void vkxfb_late_draws_destroy(VkxfbLateDraws *lateDraws);
@@ -1463,7 +1467,7 @@ void vkxfb_late_draws_destroy(VkxfbLateDraws *lateDraws);
  * primitives written and primitives needed, or of `VK_QUERY_TYPE_PRIMITIVES_GENERATED_EXT`. They
  * are in the reset state, so each can be begun once.
  *
- * # Safety
+ * Valid usage:
  * `context` is live. `pCreateInfo` points to a valid structure, whose chain and flags are ignored.
  * `pQueryPool` points to memory for a pointer.
  */
@@ -1474,7 +1478,7 @@ VkxfbResult vkxfb_query_pool_create(const VkxfbContext *context,
 /**
  * Destroys a pool of queries. NULL is ignored.
  *
- * # Safety
+ * Valid usage:
  * `queryPool` is live or NULL, and is not used any more. Every capture that used it was begun again, ended by
  * `vkxfb_capture_end` or destroyed. Every command buffer that such a capture was recorded or played into, and
  * every other one with the queries, was reset or freed, or was executed and will not be again.
@@ -1486,7 +1490,7 @@ void vkxfb_query_pool_destroy(VkxfbQueryPool *queryPool);
  * query that has ended must be reset before it is begun again. The reset is executed before
  * everything that `vkxfb_capture_end` records later.
  *
- * # Safety
+ * Valid usage:
  * `queryPool` is live until the command buffer is reset or freed. `commandBuffer` is a command buffer
  * of its device that is being recorded, for a queue with compute, outside of a render pass instance.
  */
@@ -1498,7 +1502,7 @@ VkxfbResult vkxfb_query_pool_record_reset(const VkxfbQueryPool *queryPool,
 /**
  * Resets queries on the host, as `vkResetQueryPool` does.
  *
- * # Safety
+ * Valid usage:
  * `queryPool` is live. Nothing that uses the queries is being executed, and no other thread reads their results
  * meanwhile.
  */
@@ -1516,7 +1520,7 @@ VkxfbResult vkxfb_query_pool_reset(const VkxfbQueryPool *queryPool,
  * changed. `VK_QUERY_RESULT_WAIT_BIT` is an error, because the library does not know when the
  * device is lost: wait for a fence, or call `vkxfb_query_pool_wait`, which has a timeout.
  *
- * # Safety
+ * Valid usage:
  * `queryPool` is live, and `pData` points to `dataSize` bytes.
  */
 VkxfbResult vkxfb_query_pool_get_results(const VkxfbQueryPool *queryPool,
@@ -1531,7 +1535,7 @@ VkxfbResult vkxfb_query_pool_get_results(const VkxfbQueryPool *queryPool,
  * Waits until queries have ended, at most for `timeout` nanoseconds. Returns `VKXFB_NOT_READY` if
  * they have not ended by then, which also happens if the device is lost.
  *
- * # Safety
+ * Valid usage:
  * `queryPool` is live. The command buffers that end the queries were submitted.
  */
 VkxfbResult vkxfb_query_pool_wait(const VkxfbQueryPool *queryPool,
@@ -1553,7 +1557,7 @@ VkxfbResult vkxfb_query_pool_wait(const VkxfbQueryPool *queryPool,
  * Only the memory of `capture` is used, until `vkxfb_capture_reset`. `capture` need not be begun.
  * If it is, the copy is not a part of the capture. If this fails, nothing is recorded.
  *
- * # Safety
+ * Valid usage:
  * `queryPool` and `capture` are live and belong to the same context. `commandBuffer` is a command buffer of its
  * device that is being recorded, for a queue with compute, outside of a render pass instance and of conditional
  * rendering. Until it is reset or freed, the pool and `dstBuffer` are live; the buffer has the usage that
@@ -1579,7 +1583,7 @@ VkxfbResult vkxfb_query_pool_record_copy_results(const VkxfbQueryPool *queryPool
  * `vkxfb_capture_end`. A query that is still active at `vkxfb_capture_end` has no result yet
  * (`VKXFB_NOT_READY`). It can be continued: begin it again in a later capture, without a reset.
  *
- * # Safety
+ * Valid usage:
  * `capture` and `queryPool` are live and belong to the same context. The pool lives until the capture is begun
  * again, ended by `vkxfb_capture_end` or destroyed, and every command buffer that it was recorded or played
  * into is reset or freed.
@@ -1592,7 +1596,7 @@ VkxfbResult vkxfb_capture_begin_query_indexed(VkxfbCapture *capture,
 /**
  * Ends a query before `vkxfb_capture_end`. The arguments are those with which it was begun.
  *
- * # Safety
+ * Valid usage:
  * The requirements are those of `vkxfb_capture_begin_query_indexed`.
  */
 VkxfbResult vkxfb_capture_end_query_indexed(VkxfbCapture *capture,

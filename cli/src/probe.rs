@@ -2,6 +2,7 @@
 
 mod compare;
 mod isolate;
+mod reproduce;
 mod running;
 mod self_test;
 
@@ -144,6 +145,8 @@ struct RunArguments {
 enum Subcommand {
     /// Compare two reports: which cases became right or wrong, and which are new or gone
     Compare(compare::CompareArguments),
+    /// Write a C program that captures one draw without vkxfb, and compares it with the specification
+    Reproduce(reproduce::ReproduceArguments),
     /// Capture a shader of yours with every topology, and compare the backends
     Shader(Box<ShaderArguments>),
 }
@@ -169,6 +172,7 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe --quick --html out.html            every topology and backend, with pictures
   vkxfb probe --profile bifrost                  as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md                    with a file for the driver's maintainer
+  vkxfb probe reproduce --topology line-strip DIR  a C program that shows a draw without vkxfb
   vkxfb probe compare old.md new.md              which cases another driver made right, and which wrong
   vkxfb probe --quick --junit probe.xml          for a CI system, which shows each topology as a test
   vkxfb probe --driver libvulkan_panfrost.so     on a board that has no Vulkan loader
@@ -278,6 +282,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 pub(crate) fn run(arguments: &ProbeArguments) -> Result<u8> {
     match &arguments.command {
         Some(Subcommand::Compare(files)) => compare::run(files),
+        Some(Subcommand::Reproduce(draw)) => reproduce::run(draw),
         // Files are read before any device is opened, so that errors are reported before the long run.
         Some(Subcommand::Shader(shader)) => probe(&Job {
             arguments: &shader.run,

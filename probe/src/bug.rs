@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use crate::demand::Demand;
 use crate::diagnose::Fault;
 use crate::report::{Failure, LostCase, ProbeReport, to_comparable_json};
 use crate::table;
@@ -62,10 +63,11 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
     let mut lines = Lines::default();
     match failing {
         Some(Failing { failure, .. }) => {
-            let Failure { case, mismatch, command, .. } = failure;
+            let Failure { case, mismatch, demand, command, .. } = failure;
             let fault = mismatch.fault;
             lines.add(format!("{BUG_REPORT_HEAD}{fault} ({})\n", case.topology));
             lines.add(format!("{mismatch}.\n\nRepeat it with\n\n    {command}\n"));
+            add_demand(&mut lines, demand);
         }
         None => match reports.iter().find_map(|report| report.losses.first()) {
             Some(LostCase { case, how, command, .. }) => {
@@ -120,6 +122,19 @@ pub fn bug_report(bug: &BugReport<'_>) -> Result<String, serde_json::Error> {
     lines.add("\n## Every case\n\nFor `vkxfb probe compare`, which reads it from this file.\n");
     lines.add(fenced("json", &to_comparable_json(reports)?));
     Ok(lines.0)
+}
+
+fn add_demand(lines: &mut Lines, demand: &Demand) {
+    let Demand { text, link, conformance, program } = demand;
+    lines.add(format!("{text} ([specification]({link}))\n"));
+    if let Some(name) = conformance {
+        lines.add(format!("Nearest conformance test: `{name}`\n"));
+    }
+    if let Some(command) = program {
+        lines.add(format!(
+            "A C program that shows it without vkxfb is written to the directory DIR by\n\n    {command}\n"
+        ));
+    }
 }
 
 fn add_device(lines: &mut Lines, report: &ProbeReport) {

@@ -64,6 +64,20 @@ impl Case {
         words.into_iter().map(shell_word).collect::<Vec<_>>().join(" ")
     }
 
+    /// Returns the shell command that writes a C program for this case to a directory `DIR`. `None` if
+    /// there is no such program: for shaders from files and tessellation shaders.
+    pub(crate) fn program_command(&self) -> Option<String> {
+        ProbeShader::by_name(&self.shader)?;
+        let Self { topology, provoking, vertex_count, instance_count, .. } = self;
+        let shader = self.geometry.as_ref().unwrap_or(&self.shader);
+        (self.stage != CapturedStage::Tessellation).then(|| {
+            format!(
+                "vkxfb probe reproduce --shader {shader} --topology {topology} --provoking {provoking} \
+                 --vertices {vertex_count} --instances {instance_count} DIR"
+            )
+        })
+    }
+
     /// Returns the shell command that runs only this case. If `backend` is `None`, the command runs
     /// all backends. `options` describe shaders from files.
     pub(crate) fn command(&self, backend: Option<Backend>, options: &[String]) -> String {

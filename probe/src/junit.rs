@@ -14,7 +14,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use vkxfb_rewriter::lower::Backend;
 
-use crate::report::{Cell, ProbeReport};
+use crate::report::{Cell, Failure, ProbeReport};
 use crate::terminal::{in_line, printable};
 use crate::trial::{TrialReport, TrialResult};
 
@@ -221,8 +221,12 @@ fn of_cell(report: &ProbeReport, cell: &Cell) -> TestCase {
         cell.first_failure.as_ref().is_none_or(|first| first.case != failure.case)
     });
     for failure in first.chain(others) {
-        lines.push(format!("{}: {}", failure.case, failure.mismatch));
-        lines.push(format!("  $ {}", failure.command));
+        let Failure { case, mismatch, demand, command, .. } = failure;
+        lines.push(format!("{case}: {mismatch}"));
+        lines.push(format!("  {} {}", demand.text, demand.link));
+        lines.extend(demand.conformance.iter().map(|name| format!("  {name}")));
+        lines.push(format!("  $ {command}"));
+        lines.extend(demand.program.iter().map(|program| format!("  $ {program}")));
     }
     for loss in &report.losses {
         if (loss.backend, loss.case.row()) == (cell.backend, cell.row()) {

@@ -9,6 +9,8 @@
 //! that [`diagnose`] finds every fault. [`report`] collects the verdicts of a run, [`compare`]
 //! compares the reports of two runs, and [`picture`], [`html`] and `table` show reports, `table` by
 //! `terminal`, which escapes. [`bug`] writes them in one file for a driver's maintainers, and [`junit`] for CI systems.
+//! [`demand`] says what the specification demands where a case is wrong, and [`reproduce`] writes a C program that
+//! shows a case without vkxfb.
 //!
 //! Two modules use a device: [`gpu`] opens a headless device, which tests and examples use too, and [`run`] runs a plan
 //! on it.
@@ -45,6 +47,7 @@ pub mod bug;
 mod case;
 pub mod compare;
 pub mod contents;
+pub mod demand;
 pub mod diagnose;
 pub mod emission;
 pub mod gpu;
@@ -55,6 +58,7 @@ pub mod picture;
 pub mod plan;
 pub mod records;
 pub mod report;
+pub mod reproduce;
 mod row;
 pub mod run;
 pub mod self_test;

@@ -29,6 +29,7 @@ use vkxfb_rewriter::topology::PrimitiveTopology;
 
 pub(crate) use crate::case::FOLDED;
 pub use crate::case::{Case, shell_word};
+use crate::demand::Demand;
 use crate::diagnose::{Mismatch, PrimitiveDiff, Verdict};
 use crate::names;
 use crate::plan::CaseGroup;
@@ -106,6 +107,8 @@ pub struct Failure {
     pub case: Case,
     /// The difference between the captured and the expected bytes.
     pub mismatch: Mismatch,
+    /// What the specification demands instead.
+    pub demand: Demand,
     /// A command that runs this case again.
     pub command: String,
 }
@@ -248,8 +251,8 @@ pub struct ProbeReport {
     pub mismatches: Vec<Failure>,
     /// The number of all wrong cases.
     pub mismatch_count: u32,
-    /// The captured primitives of a small draw for each backend and each row of the table, for pictures; rows of
-    /// tessellation shaders have none. A draw with several vertex streams has one element for each stream.
+    /// The captured primitives of a small draw for each backend and each row of the table, for pictures, and of each
+    /// shader with several vertex streams. A draw with several vertex streams has one element for each stream.
     pub traces: Vec<Trace>,
     /// Other remarks, without repetitions: for example that backends differ in precision.
     pub notes: Vec<String>,
@@ -371,12 +374,7 @@ impl ProbeReport {
             }
             Verdict::Mismatch(mismatch) => {
                 let command = self.repeat(case, Some(backend));
-                self.record_failure(Failure {
-                    backend,
-                    case: case.clone(),
-                    mismatch: *mismatch,
-                    command,
-                });
+                self.record_failure(backend, case, *mismatch, command);
             }
         }
     }
@@ -385,7 +383,7 @@ impl ProbeReport {
     /// case runs all backends.
     pub fn record_disagreement(&mut self, backend: Backend, case: &Case, mismatch: Mismatch) {
         let command = self.repeat(case, None);
-        self.record_failure(Failure { backend, case: case.clone(), mismatch, command });
+        self.record_failure(backend, case, mismatch, command);
     }
 
     /// Returns the shell command that runs a case again, with the options of this run. If `backend`
@@ -435,7 +433,15 @@ impl ProbeReport {
         command
     }
 
-    fn record_failure(&mut self, failure: Failure) {
+    fn record_failure(
+        &mut self,
+        backend: Backend,
+        case: &Case,
+        mismatch: Mismatch,
+        command: String,
+    ) {
+        let demand = Demand::of(backend, case, mismatch.fault);
+        let failure = Failure { backend, case: case.clone(), mismatch, demand, command };
         self.add_result(failure.backend, &failure.case, CaseResult::Wrong);
         let cell = self.cell_mut(failure.backend, failure.case.row());
         cell.run += 1;
@@ -482,11 +488,14 @@ impl ProbeReport {
 
     /// Whether a picture needs the capture of this case. A picture needs it if the case has the [vertex count for
     /// pictures](super::picture::vertex_count), and the report has neither a capture of another case in the same row on
-    /// this backend nor a capture of this case with the same `stream`. `stream` is `None` if the shader emits to only
+    /// this backend nor a capture of this case with the same `stream`. Of shaders with several vertex streams each is
+    /// needed, since some devices have such streams for points alone. `stream` is `None` if the shader emits to only
     /// one vertex stream.
     pub fn wants_trace(&self, backend: Backend, case: &Case, stream: Option<u32>) -> bool {
+        let has_streams = case.stage == CapturedStage::GeometryStreams;
         let is_alike = |t: &Trace| {
             (t.backend, t.case.row()) == (backend, case.row())
+                && (!has_streams || t.case.geometry == case.geometry)
                 && (t.case != *case || t.stream == stream)
         };
         case.vertex_count == super::picture::vertex_count(case.topology)

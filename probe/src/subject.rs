@@ -462,6 +462,24 @@ impl Subject {
     }
 }
 
+/// Returns the size in bytes of the range to which a draw with this many primitives is captured. `is_overflowing` says
+/// whether the range should be too small for them: see [`Subject::overflowing_stream`].
+pub(crate) const fn range_size(
+    primitives: u64,
+    bytes_per_primitive: u32,
+    is_overflowing: bool,
+) -> u64 {
+    let bytes = bytes_per_primitive as u64;
+    if is_overflowing {
+        // The range has space for half of the primitives, and for all but the last 4 bytes of one more primitive.
+        // Because this primitive does not fit completely, the device must not write any byte of it.
+        primitives / 2 * bytes + (bytes - 4)
+    } else {
+        // The range has space for one primitive more than the draw has, so that a surplus primitive would be noticed.
+        (primitives + 1) * bytes
+    }
+}
+
 /// Makes up the contents of a vertex buffer with `elements` elements of the class `class`, which differ for each
 /// element: floats from -2 to 2, or small integers.
 pub fn made_up_vertices(binding: &VertexBinding, elements: u32, class: NumericClass) -> Vec<u8> {

@@ -18,6 +18,7 @@ use comfy_table::{
 use owo_colors::{OwoColorize, Style};
 use vkxfb_rewriter::lower::Backend;
 
+use crate::demand::Demand;
 use crate::report::{Cell, Failure, Footnotes, Group, LostCase, Outcome, ProbeReport};
 use crate::terminal::{in_line, printable};
 use crate::trial::TrialResult;
@@ -236,7 +237,7 @@ fn write_losses(out: &mut String, group: &Group<'_, LostCase>, paint: &Paint) ->
 /// Writes one case of a group of similar wrong cases. How many cases the group has is not written, because only some of
 /// the wrong ones are kept.
 fn write_failure(out: &mut String, group: &Group<'_, Failure>, paint: &Paint) -> fmt::Result {
-    let Failure { case, mismatch, command, .. } = group.first;
+    let Failure { case, mismatch, demand, command, .. } = group.first;
     let head = paint.bad(format!("{}: {}", group.rows(), mismatch.fault));
     let one = if group.others.is_empty() { "" } else { ", for example" };
     writeln!(out, "\n{head} on {}{one}", group.backends())?;
@@ -261,7 +262,14 @@ fn write_failure(out: &mut String, group: &Group<'_, Failure>, paint: &Paint) ->
             }
         }
     }
-    write_command(out, command)
+    let Demand { text, link, conformance, program } = demand;
+    write_wrapped(out, text, "  ", |line| line.to_owned())?;
+    writeln!(out, "  {link}")?;
+    if let Some(name) = conformance {
+        writeln!(out, "  nearest conformance test: {name}")?;
+    }
+    write_command(out, command)?;
+    program.iter().try_for_each(|program| write_command(out, program))
 }
 
 /// Writes a shell command after a `$`. Lines end only before an option, with a backslash, so that the command can be

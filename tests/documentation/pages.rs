@@ -21,11 +21,12 @@ const PAGES: [&str; 12] = [
 ];
 
 /// For each language, the example that pages may show parts of. Tests run each example; capi/tests
-/// runs those in C and C++.
-const EXAMPLES: [(&str, &str); 3] = [
+/// runs those in C and C++, and builds the project of CMake.
+const EXAMPLES: [(&str, &str); 4] = [
     ("rust", "examples/minimal.rs"),
     ("c", "examples/c/minimal.c"),
     ("cpp", "examples/cpp/flag.cpp"),
+    ("cmake", "capi/tests/cmake/CMakeLists.txt"),
 ];
 
 fn root() -> PathBuf {
@@ -62,7 +63,7 @@ fn code_is_a_part_of_an_example() {
         assert!(count > 0, "no page has {language}");
     }
     // Code in another language, or with attributes, would be run by nothing.
-    let known = ["rust", "c", "cpp", "sh", "toml", "text"];
+    let known = ["rust", "c", "cpp", "cmake", "sh", "toml", "text"];
     for (page, text) in &pages {
         let other = blocks(text).find(|(language, _)| !known.contains(language));
         assert_eq!(other, None, "{page}");

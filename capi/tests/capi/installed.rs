@@ -1,10 +1,59 @@
-//! What cargo-c installs is found by pkg-config, and is what the other tests test.
+//! What cargo-c installs, or `install.sh`, is found by pkg-config and CMake, and is what the other tests test.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::example::{MINIMAL, MINIMAL_PRINTS, compile, printed, stream};
+use crate::example::{MINIMAL, MINIMAL_PRINTS, compile, libraries, printed, stream, validated};
 use crate::skip::{Why, skip};
 use crate::{here, run, works};
+
+/// The name by which programs find the shared library.
+fn soname() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let (compatible, _) = version.rsplit_once('.').unwrap();
+    assert!(version.starts_with("0."), "from version 1.0 on it has the major version alone");
+    format!("libvkxfb.so.{compatible}")
+}
+
+/// Installs what cargo put beside this test, and returns the prefix.
+fn install(directory: &Path) -> PathBuf {
+    let prefix = directory.join("a prefix");
+    let mut command = Command::new(here("install.sh"));
+    run(command.arg("--from").arg(libraries()).arg(&prefix));
+    prefix
+}
+
+/// What `find_package` needs is there.
+fn check_files(prefix: &Path) {
+    let installed = |path: &str| std::fs::read_to_string(prefix.join(path)).unwrap();
+    for (path, own) in [
+        ("include/vkxfb.h", "include/vkxfb.h"),
+        ("share/cmake/vkxfb/vkxfb-config.cmake", "cmake/vkxfb-config.cmake"),
+        ("share/cmake/vkxfb/vkxfb-config-version.cmake", "cmake/vkxfb-config-version.cmake"),
+    ] {
+        assert!(
+            installed(path) == std::fs::read_to_string(here(own)).unwrap(),
+            "{path} is another"
+        );
+    }
+    let library = std::fs::canonicalize(prefix.join("lib").join(soname())).unwrap();
+    let named = format!("libvkxfb.so.{}", env!("CARGO_PKG_VERSION"));
+    assert_eq!(library.file_name().unwrap(), named.as_str());
+}
+
+/// Compiles the example with the flags that pkg-config says, and runs it.
+fn the_example_captures(directory: &Path, prefix: &Path) {
+    let mut pkg_config = Command::new("pkg-config");
+    pkg_config.args(["--cflags", "--libs", "vkxfb"]);
+    let flags = run(pkg_config.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))).stdout;
+    let flags = String::from_utf8(flags).unwrap();
+    // A space in a path has a backslash before it.
+    let flags = flags.replace("\\ ", "\0");
+    let flags = flags.split_whitespace().map(|flag| flag.replace('\0', " "));
+    let program = compile(directory, MINIMAL, flags);
+    let captured = printed(directory, &program, &[stream()], &prefix.join("lib"));
+    assert_eq!(captured, MINIMAL_PRINTS);
+}
 
 #[test]
 fn the_example_captures_with_what_cargo_c_installs() {
@@ -19,16 +68,78 @@ fn the_example_captures_with_what_cargo_c_installs() {
     let directory = tempfile::tempdir().unwrap();
     let prefix = directory.path().join("prefix");
     run(cargo().args(["--release", "--locked", "--libdir=lib", "--prefix"]).arg(&prefix));
+    check_files(&prefix);
+    the_example_captures(directory.path(), &prefix);
+}
 
-    let read = |path| std::fs::read_to_string(path).unwrap();
-    let header = read(prefix.join("include/vkxfb.h"));
-    assert!(header == read(here("include/vkxfb.h")), "another header is installed");
+/// The library that `cargo build` makes has the name under which it is installed.
+#[test]
+fn the_example_captures_with_what_is_installed_without_cargo_c() {
+    let directory = tempfile::tempdir().unwrap();
+    let prefix = install(directory.path());
+    check_files(&prefix);
+    the_example_captures(directory.path(), &prefix);
+    // The shared library is what was tried: without it the program does not start.
+    let mut alone = Command::new(directory.path().join("program"));
+    let failed = alone.arg(stream()).env("LD_LIBRARY_PATH", directory.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success() && said.contains(&soname()), "{said}");
+}
 
-    let mut pkg_config = Command::new("pkg-config");
-    pkg_config.args(["--cflags", "--libs", "vkxfb"]);
-    let flags = run(pkg_config.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))).stdout;
-    let flags = String::from_utf8(flags).unwrap();
-    let program = compile(directory.path(), MINIMAL, flags.split_whitespace());
-    let captured = printed(directory.path(), &program, &[stream()], &prefix.join("lib"));
-    assert_eq!(captured, MINIMAL_PRINTS);
+/// Where libraries were not built, nothing is installed.
+#[test]
+fn an_install_without_libraries_says_how_to_build_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let prefix = directory.path().join("prefix");
+    let mut command = Command::new(here("install.sh"));
+    let failed = command.arg("--from").arg(directory.path()).arg(&prefix).output().unwrap();
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success() && said.contains("cargo build -p vkxfb-capi"), "{said}");
+    assert!(!prefix.exists());
+}
+
+/// CMake's `find_package` takes what is installed, for a project in C and C++ (`tests/cmake`).
+#[test]
+fn cmake_builds_a_project_in_c_and_cpp() {
+    if !works(Command::new("cmake").arg("--version")) {
+        return skip(Why::Expected("CMake is not installed"));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let prefix = install(path);
+    let configure = |wanted: &str, built: &Path| {
+        let project = std::fs::read_to_string(here("tests/cmake/CMakeLists.txt")).unwrap();
+        let source = built.with_extension("source");
+        std::fs::create_dir_all(&source).unwrap();
+        std::fs::copy(here("tests/cmake/devices.cpp"), source.join("devices.cpp")).unwrap();
+        let wanted =
+            project.replace("find_package(vkxfb 0.1 ", &format!("find_package(vkxfb {wanted} "));
+        std::fs::write(source.join("CMakeLists.txt"), wanted).unwrap();
+        let define = |name: &str, value: &Path| format!("-D{name}={}", value.display());
+        let mut cmake = Command::new("cmake");
+        cmake.arg("-S").arg(&source).arg("-B").arg(built);
+        cmake.arg(define("CMAKE_PREFIX_PATH", &prefix));
+        cmake.arg(define("EXAMPLES", &here("../examples")));
+        cmake
+    };
+    let built = path.join("built");
+    run(&mut configure("0.1", &built));
+    run(Command::new("cmake").arg("--build").arg(&built));
+    for program in ["minimal", "minimal_static"] {
+        let mut program = Command::new(built.join(program));
+        assert_eq!(validated(path, program.arg(stream())), MINIMAL_PRINTS);
+    }
+    let devices = validated(path, &mut Command::new(built.join("devices")));
+    let (captures, refused) = devices.split_once('\n').unwrap();
+    assert_eq!(captures, "captures");
+    assert!(refused.starts_with("structSize of VkxfbPhysicalDeviceInfo is 0"), "{devices}");
+
+    for wanted in ["0.2", "0.0.9", "1.0", "0.1.999"] {
+        let failed = configure(wanted, &path.join(wanted)).output().unwrap();
+        // CMake breaks its messages into lines.
+        let said = String::from_utf8_lossy(&failed.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = format!("compatible with requested version \"{wanted}\"");
+        assert!(!failed.status.success() && said.contains(&told), "{wanted}: {said}");
+    }
 }

@@ -121,7 +121,8 @@ fn shells_and_man_are_told_of_every_command() {
     let page = vkxfb(&["man"]);
     assert_eq!(page.status, 0, "{}", page.stderr);
     assert!(page.stdout.contains(".TH vkxfb"), "{}", page.stdout);
-    for command in commands.into_iter().chain(["probe compare", "probe shader"]) {
+    for command in commands.into_iter().chain(["probe compare", "probe reproduce", "probe shader"])
+    {
         assert!(page.stdout.contains(&format!(".SH \"vkxfb {command}\"")), "{command}");
     }
     assert!(page.stdout.contains("\\-\\-quick"), "{}", page.stdout);

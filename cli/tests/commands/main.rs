@@ -22,6 +22,7 @@ mod probe_geometry;
 mod probe_isolate;
 mod probe_junit;
 mod probe_repeat;
+mod probe_reproduce;
 mod probe_running;
 mod probe_trials;
 mod terminal;

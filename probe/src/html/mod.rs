@@ -11,15 +11,16 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
-use crate::picture;
+use crate::demand::Demand;
+use crate::picture::{self, Comparison};
 use crate::report::{
-    CapturedStage, Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome, ProbeReport, Row,
+    CapturedStage, Case, Cell, Failure, Footnotes, Group, LostCase, OnBackend, Outcome,
+    ProbeReport, Row, Trace,
 };
 use crate::trial::TrialResult;
 
@@ -124,45 +125,50 @@ fn write_topologies(page: &mut String) -> fmt::Result {
     writeln!(page, "</div>")
 }
 
-/// The captures of a draw by several backends, which are drawn beside each other. There are several rows if their
-/// captures look the same.
+/// The captures of a draw by several backends, which are drawn beside each other.
 struct Drawn<'a> {
-    rows: Vec<Row>,
+    case: &'a Case,
     stream: Option<u32>,
-    provoking: ProvokingVertex,
     captured: Vec<picture::CapturedBy<'a>>,
-}
-
-impl Drawn<'_> {
-    /// Whether the pictures of both differ in their titles alone. For vertex shaders they differ in the places of
-    /// vertices, which the topology determines.
-    fn looks_like(&self, other: &Self) -> bool {
-        let stage = |drawn: &Self| drawn.rows.first().map(|row| row.stage);
-        stage(self) != Some(CapturedStage::Vertex)
-            && (stage(self), self.stream, self.provoking, &self.captured)
-                == (stage(other), other.stream, other.provoking, &other.captured)
-    }
+    /// The backends with other captures in the report that have captured nothing of it.
+    without: Vec<Backend>,
 }
 
 /// Returns the captures in the report, in the order of the rows of the table.
 fn drawn(report: &ProbeReport) -> Vec<Drawn<'_>> {
+    let has_traces = |backend: &Backend| report.traces.iter().any(|t| t.backend == *backend);
+    let backends: Vec<_> = Backend::ALL.into_iter().filter(has_traces).collect();
     let mut all: Vec<Drawn<'_>> = Vec::new();
     for row in Row::all() {
-        let of_row = || report.traces.iter().filter(|trace| trace.case.row() == row);
-        let streams: BTreeSet<Option<u32>> = of_row().map(|trace| trace.stream).collect();
-        let each_provoking = |stream| ProvokingVertex::ALL.map(|provoking| (stream, provoking));
-        for (stream, provoking) in streams.into_iter().flat_map(each_provoking) {
-            let alike = of_row().filter(|t| (t.stream, t.case.provoking) == (stream, provoking));
-            let captured: Vec<_> = alike.map(|t| (t.backend, t.primitives.as_slice())).collect();
-            if captured.is_empty() {
+        let first = all.len();
+        for Trace { backend, case, stream, primitives } in &report.traces {
+            if case.row() != row {
                 continue;
             }
-            let drawn = Drawn { rows: vec![row], stream, provoking, captured };
-            match all.iter_mut().find(|other| drawn.looks_like(other)) {
-                Some(other) => other.rows.push(row),
-                None => all.push(drawn),
+            let is_alike = |drawn: &&mut Drawn<'_>| {
+                (&drawn.case.geometry, drawn.case.provoking, drawn.stream)
+                    == (&case.geometry, case.provoking, *stream)
+            };
+            let captured = (*backend, primitives.as_slice());
+            match all[first..].iter_mut().find(is_alike) {
+                Some(drawn) => drawn.captured.push(captured),
+                None => {
+                    let (stream, without) = (*stream, Vec::new());
+                    all.push(Drawn { case, stream, captured: vec![captured], without });
+                }
             }
         }
+    }
+    for drawn in &mut all {
+        let row = drawn.case.row();
+        let is_without = |backend: &&Backend| {
+            // Where a row has one picture, backends may have captured different shaders of it.
+            let of_row = |t: &Trace| t.backend == **backend && t.case.row() == row;
+            let lacks =
+                row.stage == CapturedStage::GeometryStreams || !report.traces.iter().any(of_row);
+            lacks && drawn.captured.iter().all(|(captured, _)| captured != *backend)
+        };
+        drawn.without = backends.iter().filter(is_without).copied().collect();
     }
     all
 }
@@ -171,12 +177,12 @@ fn drawn(report: &ProbeReport) -> Vec<Drawn<'_>> {
 /// some backend, the other for captures that are right on all backends. Captures without any vertex are only named.
 fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
     let (mut right, mut wrong, mut empty) = (String::new(), String::new(), Vec::new());
-    for Drawn { rows, stream, provoking, captured } in drawn(report) {
+    for Drawn { case, stream, captured, without } in drawn(report) {
         if captured.iter().all(|by| picture::is_empty(*by)) {
-            empty.push(picture::title(&rows, stream));
+            empty.push(picture::title(case.row(), stream));
             continue;
         }
-        let pictures = picture::traces(&rows, stream, provoking, &captured).join("\n");
+        let pictures = picture::traces(case, stream, &captured, &without).join("\n");
         if captured.iter().all(|by| picture::is_right(*by)) {
             writeln!(right, "<figure>{pictures}</figure>")?
         } else {
@@ -202,8 +208,9 @@ fn write_traces(page: &mut String, report: &ProbeReport) -> fmt::Result {
         if !figures.is_empty() {
             writeln!(
                 page,
-                "<p class=\"note\">{} {key}</p>\n<div class=\"pictures\">",
-                picture::KEY
+                "<p class=\"note\">{} {} {key}</p>\n<div class=\"pictures\">",
+                picture::KEY,
+                picture::EMITTED_KEY
             )?;
             writeln!(page, "{figures}</div>")?;
         }
@@ -452,7 +459,7 @@ fn write_failures(page: &mut String, head: &str, groups: &[Group<'_, Failure>]) 
 
 /// Writes the first case of a group of similar wrong cases, with its picture, and lists the others.
 fn write_failure(page: &mut String, group: &Group<'_, Failure>) -> fmt::Result {
-    let Failure { backend, case, mismatch, command } = group.first;
+    let Failure { backend, case, mismatch, demand, command } = group.first;
     let differ = match mismatch.differing_primitives {
         0 => "No primitive is known to differ".to_owned(),
         1 => "1 primitive differs".to_owned(),
@@ -472,12 +479,35 @@ fn write_failure(page: &mut String, group: &Group<'_, Failure>) -> fmt::Result {
         mismatch.byte_offset,
         Command(command)
     )?;
+    write_demand(page, demand)?;
     if !mismatch.excerpt.is_empty() {
-        let picture = picture::comparison(case.row(), case.provoking, mismatch);
-        writeln!(page, "<figure>{picture}</figure>")?;
+        let Comparison { pictures, captions } =
+            picture::comparison(case.row(), case.provoking, mismatch);
+        writeln!(page, "<figure class=\"comparison\">{}\n<figcaption>", pictures.join("\n"))?;
+        for caption in captions {
+            writeln!(page, "<p>{}</p>", Escaped(&caption))?;
+        }
+        writeln!(page, "</figcaption></figure>")?;
     }
     write_others(page, group)?;
     writeln!(page, "</section>")
+}
+
+/// Writes what the specification demands, and how the fault can be shown without vkxfb.
+fn write_demand(page: &mut String, demand: &Demand) -> fmt::Result {
+    let Demand { text, link, conformance, program } = demand;
+    writeln!(page, "<p>{} (<a href=\"{link}\">specification</a>)</p>", Escaped(text))?;
+    if let Some(name) = conformance {
+        writeln!(page, "<p class=\"note\">Nearest conformance test: {}</p>", Breakable(name))?;
+    }
+    if let Some(command) = program {
+        writeln!(
+            page,
+            "<p class=\"note\">A C program that shows it without vkxfb:</p>\n<pre>{}</pre>",
+            Command(command)
+        )?;
+    }
+    Ok(())
 }
 
 /// Writes a list of names and values in a fold-out.

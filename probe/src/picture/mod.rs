@@ -24,6 +24,7 @@ mod wireframe;
 use svg::Document;
 use svg::node::element::{Group, Rectangle, Style, Text, Title};
 
+use crate::case::Case;
 use crate::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
 use crate::row::{CapturedStage, Row};
 use crate::shaders::PATCH_CONTROL_POINTS;
@@ -52,12 +53,10 @@ const MARGIN: f32 = 16.0;
 /// The height of a line of text below the panels, in user units.
 const LINE: f32 = 18.0;
 
-/// Names rows of the same stage, and the vertex stream, if there are several.
-pub(super) fn title(rows: &[Row], stream: Option<u32>) -> String {
-    let topologies: Vec<String> = rows.iter().map(|row| row.topology.to_string()).collect();
-    let suffix = rows.first().map_or("", |row| row.stage.suffix());
+/// Names a row, and the vertex stream, if there are several.
+pub(super) fn title(row: Row, stream: Option<u32>) -> String {
     let stream = stream.map_or(String::new(), |stream| format!(", stream {stream}"));
-    format!("{}{suffix}{stream}", topologies.join(", "))
+    format!("{row}{stream}")
 }
 
 /// The number of vertices for which a picture of a topology has room. A picture can show all
@@ -79,10 +78,38 @@ pub fn expected(topology: PrimitiveTopology, provoking: ProvokingVertex) -> Stri
     document(WIDTH, height, &topology.to_string(), Usage::Inline).add(group).to_string()
 }
 
-/// Draws the expected primitives around a fault, and the captured ones beside them, for a page that
-/// contains [`STYLE`].
-pub fn comparison(row: impl Into<Row>, provoking: ProvokingVertex, mismatch: &Mismatch) -> String {
-    mismatch_document(row.into(), provoking, mismatch, Usage::Inline).to_string()
+/// A comparison for a page that contains [`STYLE`], which places its parts as there is room.
+pub struct Comparison {
+    /// Pictures of the expected primitives and of the captured ones.
+    pub pictures: [String; 2],
+    /// The differences, in words.
+    pub captions: Vec<String>,
+}
+
+/// Draws the expected primitives around a fault, and the captured ones.
+pub fn comparison(
+    row: impl Into<Row>,
+    provoking: ProvokingVertex,
+    mismatch: &Mismatch,
+) -> Comparison {
+    let row = row.into();
+    let shown = shown(row, mismatch.stream, &mismatch.excerpt);
+    let name = title(row, mismatch.stream);
+    let (expected, captured) = (shown.expected(provoking), shown.captured("captured"));
+    // Beside each other, both have their vertices at the same height.
+    let head = expected.0.height().max(captured.0.height());
+    let picture = |(of, panel): (Head, Group), what: &str| {
+        document(WIDTH, head + shown.stage.height, &format!("{name}, {what}"), Usage::Inline)
+            .add(of.over(panel, head))
+            .to_string()
+    };
+    Comparison {
+        pictures: [
+            picture(expected, "expected around the fault"),
+            picture(captured, "captured around the fault"),
+        ],
+        captions: captions(mismatch, &shown.diffs),
+    }
 }
 
 /// A backend, and the primitives of an instance that it captured, from [`super::diagnose::trace`].
@@ -108,16 +135,17 @@ fn names(captured: &[CapturedBy<'_>]) -> String {
 }
 
 /// Draws an instance: one picture of the expected primitives, and one for each different capture by backends that
-/// captured something else. Captures without a vertex are only named. `rows` have the same captures, and `stream` is
-/// the vertex stream, if there are several. The pictures are for a page that contains [`STYLE`].
+/// captured something else. Captures without a vertex are only named, and so are the backends in `without`, which have
+/// captured nothing of it. `stream` is the vertex stream, if there are several. The pictures are for a page that
+/// contains [`STYLE`].
 pub fn traces(
-    rows: &[Row],
+    case: &Case,
     stream: Option<u32>,
-    provoking: ProvokingVertex,
     captured: &[CapturedBy<'_>],
+    without: &[Backend],
 ) -> Vec<String> {
-    let Some(row) = rows.first().copied() else { return Vec::new() };
-    let name = title(rows, stream);
+    let (row, provoking) = (case.row(), case.provoking);
+    let name = title(row, stream);
     let picture = |shown: &Shown<'_>, (head, panel): (Head, Group), what: &str| {
         let height = head.height() + shown.stage.height;
         let document = document(WIDTH, height, &format!("{name}, {what}"), Usage::Inline);
@@ -136,6 +164,13 @@ pub fn traces(
     };
     if !empty.is_empty() {
         note += &format!("; no vertex by {}", names(&empty));
+    }
+    if !without.is_empty() {
+        let without: Vec<_> = without.iter().map(Backend::to_string).collect();
+        note += &format!("; not captured by {}", without.join(", "));
+    }
+    if let Some(shader) = &case.geometry {
+        note = format!("{shader}, {note}");
     }
     let head = Head::of(&name, &note, WIDTH);
     let mut pictures = vec![picture(&shown_expected, (head, panel), "expected")];
@@ -161,7 +196,7 @@ pub fn comparison_file(
     provoking: ProvokingVertex,
     mismatch: &Mismatch,
 ) -> String {
-    mismatch_document(row.into(), provoking, mismatch, Usage::File).to_string()
+    mismatch_document(row.into(), provoking, mismatch).to_string()
 }
 
 /// Draws how all topologies should be captured, as a separate SVG file.
@@ -195,8 +230,14 @@ pub fn overview(provoking: ProvokingVertex) -> String {
 }
 
 /// Explains the pictures to readers of a page.
-pub const KEY: &str = "The dot is the vertex written first, the arrows lead to the next ones. Grey \
-                       vertices are adjacency: never written.";
+pub const KEY: &str = "Numbers in circles are vertices of the draw, the others primitives in the order in which they \
+                       are written. The dot is the vertex of a primitive that is written first, the arrows lead to \
+                       the next ones. Grey vertices are adjacency: never written.";
+
+/// Explains the numbers of vertices in pictures of later stages.
+pub const EMITTED_KEY: &str = "Behind a geometry shader, vertices are numbered in the order in which it emits them, in \
+                               each vertex stream for itself, and strips stand beside each other. Behind tessellation \
+                               shaders, they are the points of the patches, at their tessellation coordinates.";
 
 /// Explains the marks that stand in place of vertices in pictures of wrong captures.
 pub const WRONG_KEY: &str = "In place of a vertex, – is a record that was not written, ≠ one with parts of several \
@@ -228,14 +269,9 @@ fn expected_panel(stage: &Stage, provoking: ProvokingVertex, head: &Head, height
     head.over(panel.finish(), head.height() + spare)
 }
 
-/// Makes an SVG document with the expected primitives, the captured ones beside them, and a list of
+/// Makes an SVG file with the expected primitives, the captured ones beside them, and a list of
 /// differences below.
-fn mismatch_document(
-    row: Row,
-    provoking: ProvokingVertex,
-    mismatch: &Mismatch,
-    usage: Usage,
-) -> Document {
+fn mismatch_document(row: Row, provoking: ProvokingVertex, mismatch: &Mismatch) -> Document {
     let shown = shown(row, mismatch.stream, &mismatch.excerpt);
     let width = WIDTH * 2.0;
     let captions = captions(mismatch, &shown.diffs);
@@ -248,8 +284,8 @@ fn mismatch_document(
     let head = expected.0.height().max(captured.0.height());
     let below = head + shown.stage.height;
     let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
-    let description = format!("{}, expected and captured", title(&[row], mismatch.stream));
-    let mut document = document(width, height, &description, usage)
+    let description = format!("{}, expected and captured", title(row, mismatch.stream));
+    let mut document = document(width, height, &description, Usage::File)
         .add(expected.0.over(expected.1, head))
         .add(translated(captured.0.over(captured.1, head), WIDTH, 0.0));
     let mut y = below + 10.0;
@@ -303,7 +339,7 @@ impl Shown<'_> {
             panel.right(diff.primitive, &vertices);
         }
         let instance = diffs.first().map_or(0, |diff| diff.instance);
-        let head = format!("{}: expected", title(&[stage.row], *stream));
+        let head = format!("{}: expected", title(stage.row, *stream));
         let convention = format!("instance {instance}, the {provoking} vertex provokes");
         (Head::of(&head, &convention, WIDTH), panel.finish())
     }

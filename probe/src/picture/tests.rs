@@ -107,7 +107,7 @@ fn gallery() {
         for (name, verdict) in self_test::samples(source) {
             if let Verdict::Mismatch(mismatch) = verdict {
                 let svg = comparison_file(row, ProvokingVertex::First, &mismatch);
-                keep(&format!("{}-{}.svg", title(&[row], None), name).replace(' ', "-"), svg);
+                keep(&format!("{}-{}.svg", title(row, None), name).replace(' ', "-"), svg);
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::run::error::BatchError;
 use crate::run::record_table::{Expected, RecordTable};
 use crate::sentinel;
 use crate::shaders::{FIRST_INSTANCE, FIRST_VERTEX};
+use crate::subject::range_size;
 
 /// The size in bytes of each guard region, before and after a bound range.
 pub(super) const GUARD: u64 = 256;
@@ -64,16 +65,8 @@ impl Prepared {
         for (buffer, stride) in layout.buffers() {
             let stream = layout.streams[buffer];
             let written = &mut primitives_written[stream as usize];
-            let bytes = u64::from(per_primitive) * u64::from(stride);
-            let size = if overflowing == Some(stream) {
-                // The range has space for half of the primitives, and for all but the last 4 bytes of one more
-                // primitive. Because this primitive does not fit completely, the device must not write any byte of it.
-                needed[stream as usize] / 2 * bytes + (bytes - 4)
-            } else {
-                // The range has space for one primitive more than the draw has, so that a surplus primitive would be
-                // noticed.
-                (needed[stream as usize] + 1) * bytes
-            };
+            let primitives = needed[stream as usize];
+            let size = range_size(primitives, per_primitive * stride, overflowing == Some(stream));
             let bound = BoundBuffer { size, position: 0, stride };
             *written = bound.primitives_left(per_primitive).min(*written);
             let mut allocation = vec![0; (size + 2 * GUARD) as usize];

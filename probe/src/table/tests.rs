@@ -10,9 +10,13 @@ fn plain_text_fits_the_terminal() {
     let text = render(&sample_report(), false);
     assert!(!text.contains('\u{1b}'), "colours only if told so");
     for line in text.lines() {
-        assert!(line.chars().count() <= WIDTH, "{} columns: {line}", line.chars().count());
+        let columns = line.chars().count();
+        // A link is a single word, which cannot be broken.
+        assert!(columns <= WIDTH || !line.trim().contains(' '), "{columns} columns: {line}");
     }
     for part in [
+        "https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html#drawing-triangle-strips\n",
+        "  nearest conformance test: dEQP-VK.transform_feedback.simple.winding_triangle_strip_12\n",
         "ok 120",
         "1 of 121: flipped winding",
         "(1 rotated, allowed)",
