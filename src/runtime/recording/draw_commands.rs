@@ -1,8 +1,10 @@
 //! The functions of [`Recorder`] that capture draws. Each checks its arguments and passes them to the backend.
 
+use ash::vk;
+
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::device::parameters::{
-    Arguments, ByteCountDraw, Draw, DrawIndexed, DrawTopology, IndirectDraw,
+    Arguments, ByteCountDraw, Draw, DrawIndexed, IndirectDraw, known_topology,
 };
 use crate::runtime::recording::checks::{check_byte_count, check_indirect};
 use crate::runtime::recording::recorder::Backing;
@@ -37,10 +39,10 @@ impl Recorder<'_> {
     /// `robustBufferAccess2` is enabled.
     pub unsafe fn draw(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &Draw,
     ) -> Result<(), RuntimeError> {
-        unsafe { self.record(topology.known()?, Arguments::Draw(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::Draw(draw), 0) }
     }
 
     /// Captures an indexed draw.
@@ -59,10 +61,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_indexed(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &DrawIndexed,
     ) -> Result<(), RuntimeError> {
-        unsafe { self.record(topology.known()?, Arguments::Indexed(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::Indexed(draw), 0) }
     }
 
     /// Captures several draws with `DrawIndex` 0, 1, 2, ...
@@ -76,10 +78,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draws: &[Draw],
     ) -> Result<(), RuntimeError> {
-        let topology = topology.known()?;
+        let topology = known_topology(topology)?;
         for (index, draw) in (0..).zip(draws) {
             unsafe { self.record_multi(topology, Arguments::Draw(draw), index) }?;
         }
@@ -97,10 +99,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi_indexed(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draws: &[DrawIndexed],
     ) -> Result<(), RuntimeError> {
-        let topology = topology.known()?;
+        let topology = known_topology(topology)?;
         for (index, draw) in (0..).zip(draws) {
             unsafe { self.record_multi(topology, Arguments::Indexed(draw), index) }?;
         }
@@ -131,11 +133,11 @@ impl Recorder<'_> {
     /// in a buffer is at most `maxDrawIndirectCount`.
     pub unsafe fn draw_indirect(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(false))?;
-        unsafe { self.record(topology.known()?, Arguments::Indirect(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::Indirect(draw), 0) }
     }
 
     /// Captures indexed draws whose arguments are in a buffer.
@@ -153,11 +155,11 @@ impl Recorder<'_> {
     /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indexed_indirect(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(true))?;
-        unsafe { self.record(topology.known()?, Arguments::IndexedIndirect(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::IndexedIndirect(draw), 0) }
     }
 
     /// Captures a draw of the vertices that an earlier capture wrote: the GPU computes their number from a counter.
@@ -171,11 +173,11 @@ impl Recorder<'_> {
     /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indirect_byte_count(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &ByteCountDraw,
     ) -> Result<(), RuntimeError> {
         check_byte_count(draw)?;
-        unsafe { self.record(topology.known()?, Arguments::ByteCount(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::ByteCount(draw), 0) }
     }
 
     /// # Safety
