@@ -76,16 +76,19 @@ impl Bench {
         let target = gpu.compute_target(COMPUTE).unwrap();
         let lowered = subject.lower(COMPUTE, &target).unwrap();
         assert_eq!(lowered.layout.strides[0], Some(STRIDE as u32));
-        let desc = PipelineDesc::new(&lowered).topology(PrimitiveTopology::PointList);
+        let desc = PipelineDesc {
+            topology: Some(PrimitiveTopology::PointList.into()),
+            ..PipelineDesc::new(&lowered)
+        };
         // SAFETY: the device is live.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let captures = u64::from(CAPTURES);
-        let arena = gpu.create_arena(&ArenaDesc::for_draws(captures, captures)).unwrap();
+        let arena = gpu.create_arena(&ArenaDesc::new(captures, captures)).unwrap();
         let most = FRAMES.iter().flatten().map(|frame| u64::from(frame.points)).max().unwrap();
-        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let size = captures * most * STRIDE;
         let target = gpu.create_buffer(size, usage, MemoryLocation::Device).unwrap();
-        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).counter;
         let counters = gpu.create_buffer(captures * 4, usage, MemoryLocation::Device).unwrap();
         Self { pipeline, arena, target, counters }
     }
@@ -97,7 +100,7 @@ impl Bench {
         // SAFETY: the frame before has finished.
         unsafe { self.arena.reset() };
         let mut capture = Capture::new(gpu.context(), &kernels);
-        let mut order = CaptureOrder::new();
+        let mut order = CaptureOrder::default();
         let range = u64::from(frame.points) * STRIDE;
         let start = Instant::now();
         let recording = gpu.submit(|_, cmd| {
@@ -111,11 +114,12 @@ impl Bench {
                     size: if frame.is_resumed { self.target.size() } else { range },
                 };
                 let (buffers, counters) = ([Some(buffer)], [Some(counter)]);
-                let mut desc = CaptureDesc::new(&self.pipeline).buffers(&buffers);
+                let mut desc =
+                    CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&self.pipeline) };
                 let (is_first, is_together) = (number == 0, frame.way == Way::Together);
                 // The counters are 0 at first, and a capture without counters begins there, too.
                 if frame.is_resumed && !(is_first && is_together) {
-                    desc = desc.counters(&counters);
+                    desc = CaptureDesc { counters: &counters, ..desc };
                 }
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {

@@ -6,8 +6,7 @@ use vkxfb::{CaptureDesc, ConsumerScope, Device, Draw, MemoryLocation, Stages};
 
 /// A vertex at its number.
 const SHADER: &str = "@vertex fn main(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
-    return vec4f(f32(i), 0.0, 0.0, 1.0);
-}";
+    return vec4f(f32(i), 0.0, 0.0, 1.0); }";
 
 /// Captures the three triangles of a strip, of which every other one turns the other way round.
 pub fn capture() -> Result<Vec<[f32; 4]>> {
@@ -29,7 +28,8 @@ pub fn capture() -> Result<Vec<[f32; 4]>> {
         let info = vk::CommandBufferAllocateInfo::default().command_pool(pool);
         let cmd = device.allocate_command_buffers(&info.command_buffer_count(1))?;
         device.begin_command_buffer(cmd[0], &vk::CommandBufferBeginInfo::default())?;
-        let desc = CaptureDesc::new(&pipeline).buffers(captured.as_capture_buffers());
+        let buffers = captured.as_capture_buffers();
+        let desc = CaptureDesc { buffers, ..CaptureDesc::new(&pipeline) };
         xfb.capture(cmd[0], &desc, ConsumerScope::HOST, |recorder| {
             recorder.draw(vk::PrimitiveTopology::TRIANGLE_STRIP, &Draw::new(5))
         })?;

@@ -35,7 +35,8 @@ const DRAWS: u64 = 64;
 /// // In each frame, once the device has finished the frame before the last. The host reads one buffer for each frame
 /// // in flight; draws and other commands may read the same one in all frames.
 /// xfb.next_frame();
-/// let desc = CaptureDesc::new(&pipeline).buffers(captured.as_capture_buffers());
+/// let buffers = captured.as_capture_buffers();
+/// let desc = CaptureDesc { buffers, ..CaptureDesc::new(&pipeline) };
 /// xfb.capture(cmd, &desc, ConsumerScope::HOST, |recorder| {
 ///     recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(5))
 /// })?;
@@ -190,7 +191,7 @@ impl Device {
         allocator: &mut Allocator,
         frames: usize,
     ) -> Result<ArenaRing, RuntimeError> {
-        let desc = ArenaDesc::for_draws(1, DRAWS);
+        let desc = ArenaDesc::new(1, DRAWS);
         unsafe { ArenaRing::new(context, &mut **allocator, &desc, frames) }
     }
 
@@ -240,7 +241,7 @@ impl Device {
             | Usage::INDIRECT_BUFFER
             | Usage::TRANSFER_SRC
             | Usage::TRANSFER_DST;
-        let desc = BufferDesc::new(name, size, usage, location);
+        let desc = BufferDesc { name, size, usage, location };
         unsafe { Buffer::new(&self.context, &mut *self.allocator, &desc) }
     }
 
@@ -263,7 +264,7 @@ impl Device {
     /// The usage that the application's own buffers need in addition to theirs if captures read or write them. If it is
     /// `SHADER_DEVICE_ADDRESS`, their memory is allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub fn buffer_usage(&self) -> vk::BufferUsageFlags {
-        self.context.capture_buffer_usage(Backend::Compute)
+        self.context.buffer_usages(Backend::Compute).capture
     }
 
     /// Creates a pool of `count` queries, which are in the reset state.

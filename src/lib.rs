@@ -21,7 +21,8 @@
 //!
 //! // In each frame: the three triangles of a strip, in place of vkCmdBeginTransformFeedbackEXT, the draws and
 //! // vkCmdEndTransformFeedbackEXT.
-//! let desc = CaptureDesc::new(&pipeline).buffers(captured.as_capture_buffers());
+//! let buffers = captured.as_capture_buffers();
+//! let desc = CaptureDesc { buffers, ..CaptureDesc::new(&pipeline) };
 //! xfb.capture(cmd, &desc, ConsumerScope::HOST, |recorder| {
 //!     recorder.draw(vk::PrimitiveTopology::TRIANGLE_STRIP, &Draw::new(5))
 //! })?;
@@ -32,7 +33,7 @@
 //! # } }
 //! ```
 //!
-//! The whole program is `examples/minimal.rs` in the repository, of 50 lines. The [`guide`] shows [the parts that a device
+//! The whole program is `examples/minimal.rs` in the repository, of about 50 lines. The [`guide`] shows [the parts that a device
 //! is made of](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
 //! do](guide::limits) and how to cure its [errors](guide::errors).
 //!

@@ -5,9 +5,8 @@
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use vkxfb::runtime::compute_pipeline;
 use vkxfb::runtime::{ConsumerScope, RuntimeError};
-use vkxfb_probe::gpu::{Gpu, GpuError};
+use vkxfb_probe::gpu::{Gpu, GpuError, compute_pipeline};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::spirv::words_from_bytes;
 use vkxfb_rewriter::topology::{PrimitiveTopology, Shape};
@@ -71,8 +70,7 @@ pub(super) fn measure(
         let layout = device
             .create_pipeline_layout(&info, None)
             .map_err(RuntimeError::vulkan("vkCreatePipelineLayout"))?;
-        let cache = vk::PipelineCache::null();
-        (layout, compute_pipeline(device, cache, layout, &words, c"main", &constants))
+        (layout, compute_pipeline(device, layout, &words, c"main", &constants))
     };
     let creation = start.elapsed();
     let push = Push {

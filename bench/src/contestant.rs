@@ -199,14 +199,16 @@ pub(super) fn create(
     primitive_restart: bool,
 ) -> Result<Pipeline, RuntimeError> {
     let vertex_input = vertices.vertex_input();
-    let desc = PipelineDesc::new(shader)
-        .topology(topology)
+    let desc = PipelineDesc {
+        topology: Some(topology.into()),
         // Only the contestant `Compute` uses one pipeline for all topologies.
-        .dynamic_topology(contestant == Contestant::Compute)
-        .primitive_restart(primitive_restart)
-        .patch_control_points(PATCH)
-        .vertex_input(&vertex_input)
-        .render_pass(gpu.render_pass());
+        specialize_topology: contestant != Contestant::Compute,
+        primitive_restart,
+        patch_control_points: PATCH,
+        vertex_input: Some(&vertex_input),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(shader)
+    };
     // SAFETY: the device is live. The module is valid, because the library lowered it, and reads
     // this vertex input.
     unsafe { Pipeline::new(gpu.context(), &desc) }

@@ -2,8 +2,8 @@
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, Context, CounterBuffer, IndexBuffer,
-    IndexType, MemoryLocation, Pipeline, RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, ArenaSize, Buffer, BufferUsages, Capture, CaptureBuffer, CounterBuffer,
+    IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineUse, RuntimeError, VertexBuffer,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError};
 use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
@@ -64,7 +64,7 @@ impl Sources {
         if !self.kept.as_ref().is_some_and(suffices) {
             self.destroy(gpu);
             let size = (length * u64::from(vertices.size())).next_multiple_of(16);
-            let usage = usage(gpu, Context::vertex_buffer_usage);
+            let usage = usage(gpu, |usages| usages.vertex);
             let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device)?;
             let filled = fill(gpu, &buffer, vertices.size() as usize, |first, bytes| {
                 vertices.fill(first as u32, bytes);
@@ -97,8 +97,8 @@ pub(super) struct Memory {
     /// The same buffers, for the roofline kernel.
     pub(super) reached: ReachedBuffers,
     pub(super) arena: Arena,
-    /// The description with which the arena was created. The arena may have grown since then.
-    arena_desc: ArenaDesc,
+    /// The size with which the arena was created. The arena may have grown since then.
+    arena_size: ArenaSize,
     pub(super) capture: Capture,
     /// The capture buffers, by their number.
     pub(super) targets: Vec<Buffer>,
@@ -129,7 +129,7 @@ impl Memory {
                     counters,
                     reached,
                     arena,
-                    arena_desc: arena_for(case),
+                    arena_size: arena_for(case, None),
                     capture: Capture::new(gpu.context(), &gpu.kernels()),
                     targets,
                     others,
@@ -156,7 +156,7 @@ impl Memory {
         MemoryError,
     > {
         let device = MemoryLocation::Device;
-        let capture_usage = usage(gpu, Context::capture_buffer_usage);
+        let capture_usage = usage(gpu, |usages| usages.capture);
         let mut reached = ReachedBuffers::default();
         for buffer in 0..case.record.buffers() {
             let made = gpu.create_buffer(case.buffer_size(buffer), capture_usage, device)?;
@@ -166,8 +166,7 @@ impl Memory {
         let mut indices = None;
         if case.workload.is_indexed() {
             let size = case.index_bytes().next_multiple_of(16);
-            let buffer =
-                gpu.create_buffer(size, usage(gpu, Context::index_buffer_usage), device)?;
+            let buffer = gpu.create_buffer(size, usage(gpu, |usages| usages.index), device)?;
             let raw = buffer.raw();
             reached.indices = Reached::from(&buffer);
             let filled = fill(gpu, &buffer, INDEX as usize, |first, bytes| {
@@ -185,7 +184,7 @@ impl Memory {
         }
         let mut counters = Vec::new();
         if case.has_counters() {
-            let usage = usage(gpu, Context::counter_buffer_usage);
+            let usage = usage(gpu, |usages| usages.counter);
             let buffer = gpu.create_buffer(16, usage, device)?;
             let counter =
                 |i: u32| Some(CounterBuffer { buffer: buffer.raw(), offset: u64::from(i) * 4 });
@@ -196,7 +195,7 @@ impl Memory {
         reached.source = Reached::from(source);
         let (buffer, size) = (source.raw(), source.size());
         let vertices = VertexBuffer { binding: 0, buffer, offset: 0, size, stride: None };
-        let arena = gpu.create_arena(&arena_for(case))?;
+        let arena = gpu.create_arena(arena_for(case, None))?;
         Ok((vertices, indices, counters, reached, arena))
     }
 
@@ -209,13 +208,11 @@ impl Memory {
         case: &Case,
         pipeline: &Pipeline,
     ) -> Result<(), GpuError> {
-        let primitives = case.primitives() * u64::from(case.draws());
-        let desc = arena_for(case).with_later_stages(pipeline, case.draws().into(), primitives);
-        let has = self.arena_desc;
-        if desc.upload > has.upload || desc.scratch > has.scratch {
-            let arena = gpu.create_arena(&desc)?;
+        let (size, has) = (arena_for(case, Some(pipeline)), self.arena_size);
+        if size.upload > has.upload || size.scratch > has.scratch {
+            let arena = gpu.create_arena(size)?;
             gpu.destroy_arena(std::mem::replace(&mut self.arena, arena));
-            self.arena_desc = desc;
+            self.arena_size = size;
         }
         Ok(())
     }
@@ -228,26 +225,36 @@ impl Memory {
     }
 }
 
-/// Describes an arena for one capture of a case.
-fn arena_for(case: &Case) -> ArenaDesc {
-    let mut desc = ArenaDesc::for_draws(1, case.draws().into());
+/// The size of an arena for one capture of a case. Without a pipeline there is no room for tessellation and geometry
+/// shaders.
+fn arena_for(case: &Case, pipeline: Option<&Pipeline>) -> ArenaSize {
+    let draws = u64::from(case.draws());
+    let primitives = case.primitives() * draws;
+    let used = |pipeline| PipelineUse { pipeline, binds: 1, draws, primitives, unknown_draws: 0 };
+    let pipelines: Vec<_> = pipeline.map(used).into_iter().collect();
+    let restarted_draws = if case.has_restart() { draws } else { 0 };
+    let desc = ArenaDesc {
+        restarted_draws,
+        restarted_indices: case.vertices.into(),
+        pipelines: &pipelines,
+        ..ArenaDesc::new(1, draws)
+    };
+    let mut size = ArenaSize::from(&desc);
     // The arena has room for a descriptor of each attribute, although not all may be used.
-    desc.upload += case.workload.vertices().vertex_input().attributes.len() as u64 * 16;
-    if case.has_restart() {
-        desc = desc.with_restarts(1, case.vertices.into());
-    }
-    desc
+    size.upload += case.workload.vertices().vertex_input().attributes.len() as u64 * 16;
+    size
 }
 
 /// Returns the usage that a buffer needs for all backends of the device, and for each variant of
 /// the roofline.
 fn usage(
     gpu: &Gpu,
-    of_backend: impl Fn(&Context, vkxfb_rewriter::lower::Backend) -> vk::BufferUsageFlags,
+    purpose: impl Fn(BufferUsages) -> vk::BufferUsageFlags,
 ) -> vk::BufferUsageFlags {
     let ctx = gpu.context();
     let roofline = vk::BufferUsageFlags::STORAGE_BUFFER;
-    gpu.backends().iter().fold(roofline, |all, backend| all | of_backend(ctx, *backend))
+    let usages = gpu.backends().iter().map(|backend| purpose(ctx.buffer_usages(*backend)));
+    usages.fold(roofline, |all, usage| all | usage)
 }
 
 /// Checks that the device allows the memory that a case needs.

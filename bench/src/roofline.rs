@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use ash::vk;
 use serde::Serialize;
+use vkxfb::runtime::fold;
 use vkxfb::runtime::{Buffer, Context, RuntimeError};
-use vkxfb::runtime::{compute_pipeline, fold};
 use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 use vkxfb_rewriter::spirv::words_from_bytes;
 
@@ -348,10 +348,12 @@ impl Rooflines {
         let info = vk::SpecializationInfo::default()
             .map_entries(&entries)
             .data(bytemuck::cast_slice(&constants));
-        let (device, cache) = (ctx.device(), vk::PipelineCache::null());
+        let device = ctx.device();
         // SAFETY: the module is valid, and the layout has the push constants and descriptors that
         // the module declares.
-        let made = unsafe { compute_pipeline(device, cache, self.layout, &words, c"main", &info) }?;
+        let made = unsafe {
+            vkxfb_probe::gpu::compute_pipeline(device, self.layout, &words, c"main", &info)
+        }?;
         self.all.insert(key, made);
         Ok(())
     }
@@ -401,7 +403,7 @@ impl Rooflines {
             RuntimeError::InvalidShader("the roofline is not prepared".to_owned())
         })?;
         let workgroups = shares.invocations.div_ceil(spread.workgroup_size.into());
-        let [x, y] = fold(workgroups, ctx.max_workgroups_per_axis())?;
+        let [x, y] = fold(workgroups, ctx.settings().max_workgroups_per_axis)?;
         // The numbers of units fit into 32 bits, because a buffer has less than 2^28 units.
         let push = Push {
             addresses: buffers.all().map(|reached| reached.address),

@@ -5,7 +5,7 @@ use std::time::Instant;
 use ash::vk;
 
 use vkxfb::runtime::{
-    ArenaDesc, CaptureDesc, ConsumerScope, Context, DrawIndexed, IndexBuffer, Pipeline, Recorder,
+    ArenaSize, CaptureDesc, ConsumerScope, Context, DrawIndexed, IndexBuffer, Pipeline, Recorder,
     RuntimeError,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError, Timestamps, begin_render_pass};
@@ -27,7 +27,7 @@ pub(super) struct Sample {
     /// The time in nanoseconds that the host spends in Begin, the draws and End.
     pub(super) recording: f64,
     /// The memory that the capture took from the arena.
-    pub(super) arena: ArenaDesc,
+    pub(super) arena: ArenaSize,
 }
 
 /// The reason why a capture could not be measured.
@@ -207,7 +207,7 @@ impl Tools {
             gpu: timer.read(gpu.context())?,
             wall: wall.as_nanos() as f64,
             recording: recording.as_nanos() as f64,
-            arena: ArenaDesc::new(0, 0),
+            arena: ArenaSize::default(),
         })
     }
 
@@ -249,10 +249,12 @@ pub(super) unsafe fn capture(
     pipeline: &Pipeline,
 ) -> Result<(), RuntimeError> {
     let vertex_buffers = [memory.vertices];
-    let desc = CaptureDesc::new(pipeline)
-        .buffers(&memory.captures)
-        .vertex_buffers(&vertex_buffers)
-        .counters(&memory.counters);
+    let desc = CaptureDesc {
+        buffers: &memory.captures,
+        vertex_buffers: &vertex_buffers,
+        counters: &memory.counters,
+        ..CaptureDesc::new(pipeline)
+    };
     unsafe {
         let mut recorder = Recorder::begin(&mut memory.capture, &mut memory.arena, cmd, &desc)?;
         // If a draw fails, the capture is still ended; the first error is returned after that.

@@ -1052,7 +1052,7 @@ VkxfbResult vkxfb_capture_begin(VkxfbCapture *capture,
  * Valid usage:
  * `capture` is live. The other requirements are those of `vkxfb_capture_begin`.
  */
-VkxfbResult vkxfb_capture_begin_inactive(VkxfbCapture *capture);
+VkxfbResult vkxfb_capture_begin_queries_only(VkxfbCapture *capture);
 
 /**
  * Ends a capture, and records it into a command buffer.
@@ -1138,7 +1138,7 @@ VkxfbResult vkxfb_capture_order_create(VkxfbCaptureOrder **pOrder);
  * Valid usage:
  * `order` is live.
  */
-VkxfbResult vkxfb_capture_order_forget(VkxfbCaptureOrder *order);
+VkxfbResult vkxfb_capture_order_reset(VkxfbCaptureOrder *order);
 
 /**
  * Destroys an order. NULL is ignored.

@@ -125,7 +125,7 @@ pub unsafe extern "C" fn vkxfb_capture_create(
     unsafe {
         create(p_capture, "pCapture", || {
             let shared = Arc::clone(&required(context, "context")?.shared);
-            let desc = ArenaDesc::for_draws(1, DRAWS);
+            let desc = ArenaDesc::new(1, DRAWS);
             let arena = Arena::new(&shared.context, &mut *shared.allocator(), &desc)?;
             let capture = Capture::new(&shared.context, shared.kernels());
             Ok(VkxfbCapture {
@@ -207,11 +207,13 @@ pub unsafe extern "C" fn vkxfb_capture_begin(
 /// # Safety
 /// `capture` is live. The other requirements are those of `vkxfb_capture_begin`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vkxfb_capture_begin_inactive(capture: *mut VkxfbCapture) -> VkxfbResult {
+pub unsafe extern "C" fn vkxfb_capture_begin_queries_only(
+    capture: *mut VkxfbCapture,
+) -> VkxfbResult {
     unsafe {
         anew(capture);
-        command(capture, "vkxfb_capture_begin_inactive", |capture| {
-            Ok(capture.capture.begin_inactive()?)
+        command(capture, "vkxfb_capture_begin_queries_only", |capture| {
+            Ok(capture.capture.begin(None)?)
         })
     }
 }
@@ -372,7 +374,9 @@ pub struct VkxfbCaptureOrder {
 pub unsafe extern "C" fn vkxfb_capture_order_create(
     p_order: *mut *mut VkxfbCaptureOrder,
 ) -> VkxfbResult {
-    unsafe { create(p_order, "pOrder", || Ok(VkxfbCaptureOrder { order: CaptureOrder::new() })) }
+    unsafe {
+        create(p_order, "pOrder", || Ok(VkxfbCaptureOrder { order: CaptureOrder::default() }))
+    }
 }
 
 /// Resets an order to the state in which it was created, for another command buffer, or because
@@ -381,9 +385,9 @@ pub unsafe extern "C" fn vkxfb_capture_order_create(
 /// # Safety
 /// `order` is live.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn vkxfb_capture_order_forget(order: *mut VkxfbCaptureOrder) -> VkxfbResult {
+pub unsafe extern "C" fn vkxfb_capture_order_reset(order: *mut VkxfbCaptureOrder) -> VkxfbResult {
     guard(|| {
-        unsafe { required_mut(order, "order") }?.order.forget();
+        unsafe { required_mut(order, "order") }?.order.reset();
         Ok(())
     })
 }
@@ -475,10 +479,12 @@ impl VkxfbCapture {
             let buffers: Vec<_> = buffers.iter().map(VkxfbBufferRange::capture_buffer).collect();
             let vertex_buffers = self.vertex_buffers("pVertexBuffers", 0, vertex_buffers, &[])?;
             let counters = self.counter_buffers(counters)?;
-            let desc = CaptureDesc::new(&pipeline.pipeline)
-                .buffers(&buffers)
-                .vertex_buffers(&vertex_buffers)
-                .counters(&counters);
+            let desc = CaptureDesc {
+                buffers: &buffers,
+                vertex_buffers: &vertex_buffers,
+                counters: &counters,
+                ..CaptureDesc::new(&pipeline.pipeline)
+            };
             Ok(self.capture.begin(&desc)?)
         }
     }

@@ -152,7 +152,7 @@ pub unsafe extern "C" fn vkxfb_context_buffer_usage(
     context: *const VkxfbContext,
 ) -> vk::BufferUsageFlags {
     unsafe { context.as_ref() }.map_or(vk::BufferUsageFlags::empty(), |context| {
-        context.shared.context.capture_buffer_usage(Backend::Compute)
+        context.shared.context.buffer_usages(Backend::Compute).capture
     })
 }
 
@@ -200,13 +200,17 @@ pub unsafe extern "C" fn vkxfb_context_get_properties(
         let enabled = context.enabled();
         let made = VkxfbContextProperties {
             struct_size: size_of::<VkxfbContextProperties>(),
-            buffer_usage: context.capture_buffer_usage(Backend::Compute),
-            memory_allocate_flags: context.memory_allocate_flags(),
+            buffer_usage: context.buffer_usages(Backend::Compute).capture,
+            memory_allocate_flags: if context.has_addresses() {
+                vk::MemoryAllocateFlags::DEVICE_ADDRESS
+            } else {
+                vk::MemoryAllocateFlags::empty()
+            },
             max_capture_buffer_size: context.max_capture_buffer(),
             uses_descriptors: enabled.uses_descriptors().into(),
             storage_buffers: enabled.storage_buffers,
             has_byte_loads: enabled.byte_loads.into(),
-            has_indirect_draws: context.has_indirect_draws().into(),
+            has_indirect_draws: context.settings().indirect_draws.into(),
         };
         unsafe { properties.write(&made) };
         Ok(())
@@ -272,15 +276,11 @@ impl Shared {
         let device = unsafe { ash::Device::load(instance.fp_v1_0(), device) };
         let mut context =
             unsafe { Context::new(instance, &device, capabilities.clone(), features.clone())? };
-        if has(VKXFB_DEVICE_NO_INDIRECT_DISPATCH) {
-            context.set_indirect_dispatch(false);
-        }
-        if has(VKXFB_DEVICE_NO_INDIRECT_DRAWS) {
-            context.set_indirect_draws(false);
-        }
-        if has(VKXFB_DEVICE_NO_OPTIMIZATION) {
-            context.set_optimizes_shaders(false);
-        }
+        let mut settings = context.settings();
+        settings.indirect_dispatch &= !has(VKXFB_DEVICE_NO_INDIRECT_DISPATCH);
+        settings.indirect_draws &= !has(VKXFB_DEVICE_NO_INDIRECT_DRAWS);
+        settings.optimizes_shaders &= !has(VKXFB_DEVICE_NO_OPTIMIZATION);
+        context.set_settings(settings);
         if has(VKXFB_DEVICE_DEBUG_NAMES) {
             // SAFETY: the caller's contract; the instance has the extension, or the flag would have been refused.
             unsafe { context.set_debug_utils(instance) };

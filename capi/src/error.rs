@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ash::vk;
 use vkxfb::lower::LowerError;
-use vkxfb::runtime::{ErrorKind, RuntimeError};
+use vkxfb::runtime::{ErrorKind, RuntimeError, StagesError};
 
 /// The result of a function. `vkxfb_last_error` returns a message with details.
 #[repr(C)]
@@ -89,6 +89,9 @@ pub(crate) enum Error {
     PastTheEnd { what: String, end: u64, memory: u64 },
     #[error("the shader cannot be captured")]
     Lower(#[from] LowerError),
+    /// The shaders of a pipeline cannot be captured. The message names the shader at fault.
+    #[error("the shader cannot be captured")]
+    Stages(#[source] StagesError),
     /// The code is not SPIR-V, maybe because `code_size` is too small.
     #[error("the shader cannot be captured (codeSize is {code_size}: it counts bytes)")]
     Code { code_size: usize, source: LowerError },
@@ -114,7 +117,7 @@ impl Error {
             | Self::StructSize { .. }
             | Self::UnknownMembers { .. } => VkxfbResult::VkxfbErrorInvalidArgument,
             Self::NoDescriptors { .. } => VkxfbResult::VkxfbErrorUnavailable,
-            Self::Lower(_) | Self::Code { .. } => VkxfbResult::VkxfbErrorShader,
+            Self::Lower(_) | Self::Stages(_) | Self::Code { .. } => VkxfbResult::VkxfbErrorShader,
             Self::Allocator(AllocationError::OutOfMemory) => VkxfbResult::VkxfbErrorOutOfMemory,
             Self::Allocator(_) => VkxfbResult::VkxfbErrorVulkan,
             Self::Earlier { result, .. } => *result,

@@ -27,9 +27,10 @@ mod query;
 pub use buffers::{VKXFB_MAX_BUFFERS, VkxfbBufferRange, VkxfbCounterBuffer};
 pub use capture::{
     VkxfbCapture, VkxfbCaptureBeginInfo, VkxfbCaptureOrder, VkxfbCaptured, vkxfb_capture_begin,
-    vkxfb_capture_begin_inactive, vkxfb_capture_create, vkxfb_capture_destroy, vkxfb_capture_end,
-    vkxfb_capture_finish, vkxfb_capture_order_create, vkxfb_capture_order_destroy,
-    vkxfb_capture_order_forget, vkxfb_capture_play, vkxfb_capture_reset,
+    vkxfb_capture_begin_queries_only, vkxfb_capture_create, vkxfb_capture_destroy,
+    vkxfb_capture_end, vkxfb_capture_finish, vkxfb_capture_order_create,
+    vkxfb_capture_order_destroy, vkxfb_capture_order_reset, vkxfb_capture_play,
+    vkxfb_capture_reset,
 };
 pub use context::{
     VkxfbContext, VkxfbContextProperties, vkxfb_context_buffer_usage, vkxfb_context_create,

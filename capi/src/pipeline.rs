@@ -379,14 +379,16 @@ impl VkxfbExpectedDraws {
         expected.extend(kinds.flat_map(|kind| {
             indices.iter().map(move |indices| {
                 let has = |flag| (kind | indices) & flag != 0;
-                ExpectedDraws::new(topology)
-                    .large(has(VKXFB_DRAWS_LARGE))
-                    .indexed(has(VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_RESTART))
-                    .restart(has(VKXFB_DRAWS_RESTART))
-                    .checked(has(VKXFB_DRAWS_CHECKED))
-                    .several(has(VKXFB_DRAWS_SEVERAL))
-                    .counted(has(VKXFB_DRAWS_COUNTED))
-                    .indirect(has(VKXFB_DRAWS_INDIRECT))
+                ExpectedDraws {
+                    large: has(VKXFB_DRAWS_LARGE),
+                    indexed: has(VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_RESTART),
+                    restart: has(VKXFB_DRAWS_RESTART),
+                    checked: has(VKXFB_DRAWS_CHECKED),
+                    several: has(VKXFB_DRAWS_SEVERAL),
+                    counted: has(VKXFB_DRAWS_COUNTED),
+                    indirect: has(VKXFB_DRAWS_INDIRECT),
+                    ..ExpectedDraws::new(topology)
+                }
             })
         }));
         Ok(())
@@ -438,29 +440,31 @@ unsafe fn make(shared: &Shared, info: &VkxfbPipelineCreateInfo<'_>) -> Result<Pi
     if unknown != 0 {
         return Err(Error::Argument(format!("flags has unknown bits: {unknown:#x}")));
     }
-    let mut stages = Stages::new(vertex.shader())
-        .vertex_input(&vertex_input)
-        .unaligned_attributes(info.flags & VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES != 0)
-        .provoking_vertex(provoking_vertex(info.provoking_vertex_mode)?)
-        .primitive_restart(assembly.primitive_restart_enable != vk::FALSE)
-        .set_layouts(set_layouts);
+    let mut stages = Stages {
+        vertex_input: &vertex_input,
+        unaligned_attributes: info.flags & VKXFB_PIPELINE_UNALIGNED_ATTRIBUTES != 0,
+        provoking_vertex: provoking_vertex(info.provoking_vertex_mode)?,
+        primitive_restart: assembly.primitive_restart_enable != vk::FALSE,
+        set_layouts,
+        ..Stages::new(vertex.shader())
+    };
     if !varyings.is_empty() {
         stages = stages.varyings(&varyings);
     }
     if let Some(Tessellation { control, evaluation, patch_control_points, domain_origin }) =
         &tessellation
     {
-        stages = stages
-            .tessellation(control.shader(), evaluation.shader(), *patch_control_points)
-            .domain_origin(*domain_origin);
+        stages = stages.tessellation(control.shader(), evaluation.shader(), *patch_control_points);
+        stages.domain_origin = *domain_origin;
     }
     stages.geometry = geometry.as_ref().map(CallerShader::shader);
     let topology = topology(assembly.topology)?;
-    stages.topology = (info.dynamic_topology == vk::FALSE).then_some(topology);
+    stages.topology = (info.dynamic_topology == vk::FALSE).then_some(topology.into());
     // SAFETY: as above.
     let pipeline = unsafe { Pipeline::from_stages(&shared.context, &stages) };
     let pipeline = pipeline.map_err(|error| match error {
-        StagesError::Lower(error) => vertex.error(error),
+        StagesError::Lower { error: error @ LowerError::Parse(_), .. } => vertex.error(error),
+        error @ StagesError::Lower { .. } => Error::Stages(error),
         StagesError::Runtime(error) => error.into(),
         other => Error::Argument(other.to_string()),
     })?;
@@ -642,14 +646,15 @@ mod tests {
     fn flags_are_kinds_of_draws() {
         let draws = ExpectedDraws::new(PrimitiveTopology::LineStrip);
         assert_eq!(expected(0), [draws]);
-        let indexed = draws.indexed(true);
+        let indexed = ExpectedDraws { indexed: true, ..draws };
         assert_eq!(expected(VKXFB_DRAWS_INDEXED), [indexed]);
-        let restart = indexed.restart(true);
+        let restart = ExpectedDraws { restart: true, ..indexed };
         assert_eq!(
             expected(VKXFB_DRAWS_RESTART | VKXFB_DRAWS_INDIRECT),
-            [restart, restart.indirect(true)]
+            [restart, ExpectedDraws { indirect: true, ..restart }]
         );
+        let several = |draws| ExpectedDraws { several: true, ..draws };
         let both = expected(VKXFB_DRAWS_RESTART | VKXFB_DRAWS_INDEXED | VKXFB_DRAWS_SEVERAL);
-        assert_eq!(both, [indexed, restart, indexed.several(true), restart.several(true)]);
+        assert_eq!(both, [indexed, restart, several(indexed), several(restart)]);
     }
 }

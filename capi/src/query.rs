@@ -287,7 +287,7 @@ pub unsafe extern "C" fn vkxfb_capture_begin_query_indexed(
     unsafe {
         command(capture, "vkxfb_capture_begin_query_indexed", |capture| {
             let pool = required(query_pool, "queryPool")?;
-            capture.recorder().begin_query_indexed(&pool.pool, query, index)?;
+            capture.recorder().begin_query(&pool.pool, query, index)?;
             capture.active_queries.push(ActiveQuery::new(&pool.pool, query, index));
             Ok(())
         })
@@ -317,7 +317,7 @@ pub unsafe extern "C" fn vkxfb_capture_end_query_indexed(
                 return Err(Error::Argument(message));
             };
             active.swap_remove(place);
-            Ok(capture.recorder().end_query_indexed(pool.pool.kind(), index)?)
+            Ok(capture.recorder().end_query(pool.pool.kind(), index)?)
         })
     }
 }

@@ -208,7 +208,7 @@ static void test_conditions_and_queries(void) {
     VKXFB(vkxfb_capture_draw(capture, points, &draws[2]));
     VKXFB(vkxfb_capture_end_query_indexed(capture, streams, 1, 0));
     end(NULL, 0);
-    VKXFB(vkxfb_capture_begin_inactive(capture));
+    VKXFB(vkxfb_capture_begin_queries_only(capture));
     VKXFB(vkxfb_capture_begin_query_indexed(capture, generated, 0, 0));
     VKXFB(vkxfb_capture_draw(capture, VK_PRIMITIVE_TOPOLOGY_TRIANGLE_STRIP, &inactive));
     VKXFB(vkxfb_capture_draw(capture, VK_PRIMITIVE_TOPOLOGY_LINE_LIST, &inactive));
@@ -233,7 +233,7 @@ static void test_conditions_and_queries(void) {
     expect_dwords("vkxfb_query_pool_record_copy_results", RESULTS_AT, copied, 6);
     VKXFB(vkxfb_query_pool_get_results(generated, 0, 1, 4, &count, 4, 0));
     /* In each of two instances 4 triangles, and 3 lines. */
-    check(count == 2 * (4 + 3), "vkxfb_capture_begin_inactive", "counts something else");
+    check(count == 2 * (4 + 3), "vkxfb_capture_begin_queries_only", "counts something else");
     check(vkxfb_query_pool_wait(streams, 0, 1, 0) == VKXFB_NOT_READY, "a query",
           "has ended that was not begun");
     VKXFB(vkxfb_query_pool_reset(streams, 1, 1));
@@ -307,7 +307,7 @@ static void test_playing(void) {
 
     /* A reset is for the memory of what was recorded. */
     start();
-    VKXFB(vkxfb_capture_order_forget(order));
+    VKXFB(vkxfb_capture_order_reset(order));
     /* Nor do stray commands change what has ended. */
     check(vkxfb_capture_draw(capture, points, &draw) == VKXFB_ERROR_INVALID_ARGUMENT,
           "a capture that has ended", "takes a draw");

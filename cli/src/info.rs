@@ -7,10 +7,9 @@ use anyhow::Result;
 use ash::vk;
 use owo_colors::OwoColorize;
 use serde::Serialize;
-use vkxfb::runtime::tunings::Tuning;
-use vkxfb::runtime::version_string;
-use vkxfb::runtime::workarounds::Workaround;
+use vkxfb::runtime::{Tuning, Workaround};
 use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices, layers};
+use vkxfb_probe::run::{driver, version_string};
 use vkxfb_probe::terminal::in_line;
 use vkxfb_rewriter::lower::Backend;
 
@@ -82,7 +81,7 @@ struct BackendStatus {
 #[derive(Serialize)]
 struct WorkaroundStatus {
     name: &'static str,
-    effect: &'static str,
+    effect: String,
     devices: &'static str,
     reason: &'static str,
     link: &'static str,
@@ -92,14 +91,14 @@ struct WorkaroundStatus {
 impl From<&Workaround> for WorkaroundStatus {
     fn from(workaround: &Workaround) -> Self {
         let Workaround { name, devices, reason, link, removal, .. } = *workaround;
-        Self { name, effect: workaround.effect.description(), devices, reason, link, removal }
+        Self { name, effect: workaround.effect.to_string(), devices, reason, link, removal }
     }
 }
 
 #[derive(Serialize)]
 struct TuningStatus {
     name: &'static str,
-    effect: &'static str,
+    effect: String,
     devices: &'static str,
     reason: &'static str,
 }
@@ -107,7 +106,7 @@ struct TuningStatus {
 impl From<&Tuning> for TuningStatus {
     fn from(tuning: &Tuning) -> Self {
         let Tuning { name, devices, reason, .. } = *tuning;
-        Self { name, effect: tuning.effect.description(), devices, reason }
+        Self { name, effect: tuning.effect.to_string(), devices, reason }
     }
 }
 
@@ -252,7 +251,7 @@ fn describe<'a>(
     Device {
         index: info.index,
         name: &capabilities.device_name,
-        driver: capabilities.driver(),
+        driver: driver(capabilities),
         api_version: version_string(capabilities.device_api_version),
         device_type: match capabilities.device_type {
             vk::PhysicalDeviceType::CPU => "CPU",

@@ -662,7 +662,7 @@ fn plan(arguments: &RunArguments, gpu: &Gpu, subject: Option<&Subject>) -> Resul
             vec![backend]
         }
     };
-    let mut plan = Plan::full(&backends, gpu.context().max_workgroups_per_axis())?;
+    let mut plan = Plan::full(&backends, gpu.context().settings().max_workgroups_per_axis)?;
     plan.max_capture_buffer = gpu.context().max_capture_buffer();
     plan.max_batch_bytes = arguments.memory().map_or(MAX_BATCH_BYTES, batch_bytes_within);
     plan.fail_fast = arguments.fail_fast;

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use ash::vk;
+use vkxfb::lower::Captures;
 use vkxfb::runtime::vulkan;
 use vkxfb::*;
 
@@ -39,15 +40,22 @@ pub unsafe fn capture(
 ) -> Result<Buffer> {
     let vertex_input = vulkan::vertex_input_descriptions(&BINDINGS, &ATTRIBUTES)?;
     let list = captures();
-    let stages = Stages::new(spirv).list(&list).vertex_input(&vertex_input);
+    let stages = Stages {
+        captures: Captures::List(&list),
+        vertex_input: &vertex_input,
+        topology: Some(vk::PrimitiveTopology::POINT_LIST),
+        ..Stages::new(spirv)
+    };
     unsafe {
-        let pipeline = xfb.pipeline(&stages.topology(PrimitiveTopology::PointList))?;
+        let pipeline = xfb.pipeline(&stages)?;
         let captured = xfb.buffer("captured", source.size(), MemoryLocation::Readback)?;
         gpu.submit(|cmd| {
             let sources = [VertexBuffer::new(0, source.raw(), source.size())];
-            let desc = CaptureDesc::new(&pipeline)
-                .buffers(captured.as_capture_buffers())
-                .vertex_buffers(&sources);
+            let desc = CaptureDesc {
+                buffers: captured.as_capture_buffers(),
+                vertex_buffers: &sources,
+                ..CaptureDesc::new(&pipeline)
+            };
             let readers = ConsumerScope::HOST | ConsumerScope::VERTEX_BUFFER;
             xfb.capture(cmd, &desc, readers, |recorder| {
                 recorder.push_constants(0, bytemuck::bytes_of(&DEFORMATION))?;

@@ -41,22 +41,31 @@ impl NativeCapture<'_> {
             let required = required_features(&capabilities, &[Backend::Native, Backend::Compute])?;
             let context = Context::new(instance, &gpu.device, capabilities, required)?;
             let lowered = native::lower(&self.shader)?;
-            let desc = PipelineDesc::new(&lowered)
-                .vertex_input(self.vertex_input)
-                .topology(self.topology)
-                .set_layouts(self.set_layouts);
+            let desc = PipelineDesc {
+                vertex_input: Some(self.vertex_input),
+                topology: Some(self.topology.into()),
+                set_layouts: self.set_layouts,
+                ..PipelineDesc::new(&lowered)
+            };
             let pipeline = Pipeline::new(&context, &desc)?;
             let kernels = Kernels::new(&context)?;
-            let mut arena = Arena::new(&context, allocator, &ArenaDesc::for_draws(1, 1))?;
+            let mut arena = Arena::new(&context, allocator, &ArenaDesc::new(1, 1))?;
             let mut capture = Capture::new(&context, &kernels);
-            let usage = context.capture_buffer_usage(Backend::Native);
-            let desc =
-                BufferDesc::new("captured natively", self.size, usage, MemoryLocation::Readback);
+            let usage = context.buffer_usages(Backend::Native).capture;
+            let desc = BufferDesc {
+                name: "captured natively",
+                size: self.size,
+                usage,
+                location: MemoryLocation::Readback,
+            };
             let captured = Buffer::new(&context, allocator, &desc)?;
             gpu.submit(|cmd| {
                 let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
-                let desc =
-                    CaptureDesc::new(&pipeline).buffers(&bound).vertex_buffers(self.vertex_buffers);
+                let desc = CaptureDesc {
+                    buffers: &bound,
+                    vertex_buffers: self.vertex_buffers,
+                    ..CaptureDesc::new(&pipeline)
+                };
                 let extent = vk::Extent2D { width: 1, height: 1 };
                 let rendering = vk::RenderingInfo::default()
                     .render_area(vk::Rect2D { offset: vk::Offset2D::default(), extent })

@@ -71,10 +71,10 @@ impl Scene {
             vk::DescriptorPoolCreateInfo::default().max_sets(FRAMES as u32).pool_sizes(&sizes);
         unsafe {
             let usage = vk::BufferUsageFlags::VERTEX_BUFFER
-                | xfb.context.vertex_buffer_usage(Backend::Compute);
+                | xfb.context.buffer_usages(Backend::Compute).vertex;
             let vertices = memory.filled_buffer(usage, bytemuck::cast_slice(&vertices))?;
             let usage = vk::BufferUsageFlags::INDEX_BUFFER
-                | xfb.context.index_buffer_usage(Backend::Compute);
+                | xfb.context.buffer_usages(Backend::Compute).index;
             let index_count = indices.len() as u32;
             let indices = memory.filled_buffer(usage, bytemuck::cast_slice(&indices))?;
             Ok(Self {
@@ -123,7 +123,7 @@ impl Frame {
             let size = u64::from(scene.vertex_count()) * size_of::<Skinned>() as u64;
             let usage = vk::BufferUsageFlags::VERTEX_BUFFER
                 | vk::BufferUsageFlags::TRANSFER_SRC
-                | xfb.context.capture_buffer_usage(Backend::Compute);
+                | xfb.context.buffer_usages(Backend::Compute).capture;
             let captured = memory.buffer(size, usage, false)?;
 
             let layouts = [scene.set_layout];

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use ash::vk;
-use vkxfb::{lower::compute, runtime::vulkan, *};
+use vkxfb::runtime::{PipelineUse, vulkan};
+use vkxfb::{lower::compute, *};
 
 use super::common::gpu::{API_VERSION, Gpu};
 use super::frame::{FRAMES, Frame, Scene};
@@ -35,9 +36,11 @@ unsafe fn pipeline(
     let options = compute::Options::new(vertex_input).target(context.compute_target()?);
     let shader = compute::lower(&Shader::new(spirv).captures(&captures()), &options)?;
     let set_layouts = [set_layout];
-    let desc = PipelineDesc::new(&shader)
-        .topology(PrimitiveTopology::TriangleList)
-        .set_layouts(&set_layouts);
+    let desc = PipelineDesc {
+        topology: Some(PrimitiveTopology::TriangleList.into()),
+        set_layouts: &set_layouts,
+        ..PipelineDesc::new(&shader)
+    };
     Ok(unsafe { Pipeline::new(context, &desc) }?)
 }
 
@@ -63,7 +66,14 @@ impl Xfb {
             let pipeline = pipeline(&context, spirv, set_layout)?;
             let kernels = Kernels::new(&context)?;
             let arms = scene::ARMS as u64;
-            let desc = ArenaDesc::for_draws(1, arms).with_pipeline(&pipeline, arms);
+            let used = PipelineUse {
+                pipeline: &pipeline,
+                binds: arms,
+                draws: arms,
+                primitives: 0,
+                unknown_draws: 0,
+            };
+            let desc = ArenaDesc { pipelines: &[used], ..ArenaDesc::new(1, arms) };
             let arenas = ArenaRing::new(&context, memory, &desc, FRAMES)?;
             let capture = Capture::new(&context, &kernels);
             Ok(Self { context, kernels, pipeline, arenas, capture })
@@ -83,7 +93,11 @@ impl Xfb {
     ) -> Result<()> {
         let captured = [Some(CaptureBuffer::new(frame.captured.raw, frame.captured.size))];
         let vertices = [VertexBuffer::new(0, scene.vertices.raw, scene.vertices.size)];
-        let desc = CaptureDesc::new(&self.pipeline).buffers(&captured).vertex_buffers(&vertices);
+        let desc = CaptureDesc {
+            buffers: &captured,
+            vertex_buffers: &vertices,
+            ..CaptureDesc::new(&self.pipeline)
+        };
         unsafe {
             let arena = self.arenas.next_frame();
             let mut recorder = Recorder::begin(&mut self.capture, arena, cmd, &desc)?;

@@ -17,8 +17,14 @@ unsafe impl MemoryAllocator for Memory<'_> {
         let is_mapped = request.location != MemoryLocation::Device;
         let Piece { memory, offset, size, mapped, block } =
             unsafe { self.take(request.requirements, is_mapped) }?;
-        let allocation = Allocation::new(memory, offset, size, Box::new(block));
-        Ok(allocation.mapped(mapped, is_mapped))
+        Ok(Allocation {
+            memory,
+            offset,
+            size,
+            mapped,
+            coherent: is_mapped,
+            backing: Box::new(block),
+        })
     }
 
     unsafe fn free(&mut self, allocation: Allocation) {

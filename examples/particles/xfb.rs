@@ -5,7 +5,7 @@ use anyhow::Result;
 use ash::vk;
 use vkxfb::capture::CaptureList;
 use vkxfb::lower::{Lowered, compute, native};
-use vkxfb::runtime::{ByteCountDraw, DrawCommands, MemoryAllocator, vulkan};
+use vkxfb::runtime::{ByteCountDraw, DrawCommands, MemoryAllocator, PipelineUse, vulkan};
 use vkxfb::*;
 
 use super::common::gpu::{API_VERSION, Gpu};
@@ -77,36 +77,51 @@ impl Xfb {
 
             let pipeline = |name: &str, vertex_input: &VertexInput| {
                 let lowered = lower(&context, backend, name, vertex_input)?;
-                let desc = PipelineDesc::new(&lowered).vertex_input(vertex_input);
-                let desc = desc.topology(PrimitiveTopology::PointList);
+                let desc = PipelineDesc {
+                    vertex_input: Some(vertex_input),
+                    topology: Some(vk::PrimitiveTopology::POINT_LIST),
+                    ..PipelineDesc::new(&lowered)
+                };
                 anyhow::Ok(Pipeline::new(&context, &desc)?)
             };
             let fly = pipeline("fly", &vulkan::vertex_input_descriptions(&BINDINGS, &ATTRIBUTES)?)?;
             let burst = pipeline("burst", &VertexInput::default())?;
             let kernels = Kernels::new(&context)?;
             // Two captures, and the kernel that writes the draw command.
-            let desc = ArenaDesc::for_draws(3, 3).with_pipeline(&fly, 1).with_pipeline(&burst, 1);
+            let used = |pipeline| PipelineUse {
+                pipeline,
+                binds: 1,
+                draws: 1,
+                primitives: 0,
+                unknown_draws: 0,
+            };
+            let pipelines = [used(&fly), used(&burst)];
+            let desc = ArenaDesc { pipelines: &pipelines, ..ArenaDesc::new(3, 3) };
             let arena = Arena::new(&context, allocator, &desc)?;
             let capture = Capture::new(&context, &kernels);
 
             // The host reads all of them to check the captures. A program that only draws has them in device memory.
             let mut buffer = |name, size, usage| {
-                let desc = BufferDesc::new(name, size, usage, MemoryLocation::Readback);
+                let desc = BufferDesc { name, size, usage, location: MemoryLocation::Readback };
                 let mut buffer = Buffer::new(&context, allocator, &desc)?;
                 buffer.mapped_mut().fill(0);
                 buffer.flush(&context)?;
                 anyhow::Ok(buffer)
             };
-            let usage = context.capture_buffer_usage(backend)
-                | context.vertex_buffer_usage(backend)
+            let usage = context.buffer_usages(backend).capture
+                | context.buffer_usages(backend).vertex
                 | vk::BufferUsageFlags::VERTEX_BUFFER;
             let mut side = || {
-                let counter = buffer("counter", 4, context.counter_buffer_usage(backend))?;
+                let counter = buffer("counter", 4, context.buffer_usages(backend).counter)?;
                 anyhow::Ok(Side { sparks: buffer("sparks", SIZE, usage)?, counter })
             };
             let sides = [side()?, side()?];
             let size = size_of::<vk::DrawIndirectCommand>() as u64;
-            let commands = buffer("draw command", size, context.draw_command_usage())?;
+            let commands = buffer(
+                "draw command",
+                size,
+                context.buffer_usages(Backend::Compute).draw_commands,
+            )?;
             Ok(Self { context, backend, kernels, fly, burst, arena, capture, commands, sides })
         }
     }
@@ -125,7 +140,11 @@ impl Xfb {
         unsafe {
             self.arena.reset();
             // As many as there are, from the start of the buffer.
-            let desc = CaptureDesc::new(&self.fly).buffers(&sparks).vertex_buffers(&earlier);
+            let desc = CaptureDesc {
+                buffers: &sparks,
+                vertex_buffers: &earlier,
+                ..CaptureDesc::new(&self.fly)
+            };
             let all = ByteCountDraw::new(CounterBuffer::new(from.counter.raw()), STRIDE);
             begin_pass(gpu, cmd, self.backend);
             let mut recorder = Recorder::begin(&mut self.capture, &mut self.arena, cmd, &desc)?;
@@ -135,7 +154,11 @@ impl Xfb {
             end_pass(gpu, cmd, self.backend);
             self.barrier(cmd);
             // From where the counter stands on, as far as the buffer goes.
-            let desc = CaptureDesc::new(&self.burst).buffers(&sparks).counters(&counters);
+            let desc = CaptureDesc {
+                buffers: &sparks,
+                counters: &counters,
+                ..CaptureDesc::new(&self.burst)
+            };
             begin_pass(gpu, cmd, self.backend);
             let mut recorder = Recorder::begin(&mut self.capture, &mut self.arena, cmd, &desc)?;
             recorder.push_constants(0, bytemuck::bytes_of(step))?;
@@ -170,7 +193,8 @@ impl Xfb {
     /// As [`step`](Self::step), behind it, by compute.
     pub unsafe fn draw_command(&mut self, cmd: vk::CommandBuffer, instances: u32) -> Result<()> {
         let counter = CounterBuffer::new(self.side().counter.raw());
-        let draws = [ByteCountDraw::new(counter, STRIDE).instance_count(instances)];
+        let draws =
+            [ByteCountDraw { instance_count: instances, ..ByteCountDraw::new(counter, STRIDE) }];
         let commands = DrawCommands { buffer: self.commands.raw(), offset: 0, stride: 0 };
         let (kernels, context, arena) = (&self.kernels, &self.context, &mut self.arena);
         unsafe { kernels.write_draw_commands(context, arena, cmd, &draws, &commands) }?;

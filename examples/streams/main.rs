@@ -52,10 +52,15 @@ pub fn main() -> Result<()> {
             &[binding],
             &[attribute(0, vk::Format::R32G32_SFLOAT, 0), attribute(1, vk::Format::R32_UINT, 8)],
         )?;
-        let stages = Stages::new(&vertex)
-            .geometry(&geometry)
-            .varyings(&["position", "age", "gl_NextBuffer", "spark"])
-            .vertex_input(&vertex_input);
+        let stages = Stages {
+            vertex_input: &vertex_input,
+            ..Stages::new(&vertex).geometry(&geometry).varyings(&[
+                "position",
+                "age",
+                "gl_NextBuffer",
+                "spark",
+            ])
+        };
         let pipeline = xfb.pipeline(&stages)?;
 
         // Points are captured from one buffer into the other, and in the next frame the other way round. A counter says
@@ -85,16 +90,20 @@ pub fn main() -> Result<()> {
                 let buffers = [&to[0], &sparks]
                     .map(|buffer| Some(CaptureBuffer::new(buffer.raw(), buffer.size())));
                 let earlier = [VertexBuffer::new(0, from[0].raw(), from[0].size())];
-                let desc = CaptureDesc::new(&pipeline).buffers(&buffers).vertex_buffers(&earlier);
+                let desc = CaptureDesc {
+                    buffers: &buffers,
+                    vertex_buffers: &earlier,
+                    ..CaptureDesc::new(&pipeline)
+                };
                 let counters = [Some(CounterBuffer::new(to[1].raw()))];
                 let all = ByteCountDraw::new(CounterBuffer::new(from[1].raw()), STRIDE);
                 let host = ConsumerScope::HOST;
                 xfb.capture_with_counters(cmd, &desc, &counters, host, |recorder| {
                     for stream in 0..2 {
-                        recorder.begin_query_indexed(&pool, 2 * frame + stream, stream)?;
+                        recorder.begin_query(&pool, 2 * frame + stream, stream)?;
                     }
                     recorder.draw_indirect_byte_count(vk::PrimitiveTopology::POINT_LIST, &all)?;
-                    (0..2).try_for_each(|stream| recorder.end_query_indexed(pool.kind(), stream))
+                    (0..2).try_for_each(|stream| recorder.end_query(pool.kind(), stream))
                 })?;
                 Ok(())
             })?;

@@ -42,7 +42,10 @@ pub fn run(output: Option<PathBuf>) -> Result<()> {
         let size = TRIANGLES * size_of::<Triangle>() as u64;
         let captured = headless.xfb.buffer("captured", size, MemoryLocation::Readback)?;
         headless.frame(|xfb, cmd| {
-            let desc = CaptureDesc::new(&pipeline).buffers(captured.as_capture_buffers());
+            let desc = CaptureDesc {
+                buffers: captured.as_capture_buffers(),
+                ..CaptureDesc::new(&pipeline)
+            };
             xfb.capture(cmd, &desc, ConsumerScope::HOST, |recorder| {
                 recorder.draw(vk::PrimitiveTopology::PATCH_LIST, &Draw::new(4))
             })?;

@@ -24,18 +24,18 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     // Captures use the feature bufferDeviceAddress, together with which VK_EXT_buffer_device_address must not be
     // enabled (VUID-VkDeviceCreateInfo-pNext-04748 and VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-03328). Programs
     // can use that feature instead of the extension.
-    if name == ext::buffer_device_address::NAME && support.required.address_source().is_some() {
+    if name == ext::buffer_device_address::NAME && support.required.address_source.is_some() {
         return Some(
             "captures use VK_KHR_buffer_device_address, with which it must not be enabled",
         );
     }
     // Without device addresses captures use descriptor sets. Vulkan does not allow such sets to be
     // bound together with descriptor buffers.
-    if name == ext::descriptor_buffer::NAME && support.required.address_source().is_none() {
+    if name == ext::descriptor_buffer::NAME && support.required.address_source.is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
     // The same is true of descriptor heaps.
-    if name == c"VK_EXT_descriptor_heap" && support.required.address_source().is_none() {
+    if name == c"VK_EXT_descriptor_heap" && support.required.address_source.is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
     if SHOWN.binary_search(&name).is_ok() {
@@ -102,7 +102,7 @@ fn shown(
 /// # Safety
 /// The chain is valid, and may be written.
 unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &CaptureSupport) {
-    let has_provoking = support.capabilities.has_extension(ext::provoking_vertex::NAME);
+    let has_provoking = support.capabilities.extensions.contains(ext::provoking_vertex::NAME);
     // SAFETY: the caller's contract; the type of a structure is what its sType says.
     unsafe {
         for structure in chain::structures(chain.cast_const().cast()) {

@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 
 use ash::{ext, vk};
-use vkxfb::runtime::workarounds::WorkaroundEffect;
+use vkxfb::runtime::WorkaroundEffect;
 use vkxfb::runtime::{Capabilities, RequiredFeatures, Unavailable, required_features};
 use vkxfb_rewriter::capture::{MAX_STREAMS, MAX_XFB_BUFFERS, MAX_XFB_STRIDE};
 use vkxfb_rewriter::counts::MAX_BUFFER_SIZE;
@@ -51,7 +51,7 @@ impl CaptureSupport {
 
     /// Whether the layer gives programs `VK_EXT_primitives_generated_query`, because the driver does not have it.
     pub(crate) fn gives_generated_queries(&self) -> bool {
-        !self.capabilities.has_extension(ext::primitives_generated_query::NAME)
+        !self.capabilities.extensions.contains(ext::primitives_generated_query::NAME)
     }
 
     /// Returns the names and versions of the extensions that the layer gives programs.

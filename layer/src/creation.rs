@@ -154,7 +154,7 @@ impl<'a> Creation<'a> {
     /// feature is set in the copy of that structure, because a chain must not contain the feature twice
     /// (VUID-VkDeviceCreateInfo-pNext-02830).
     fn require(&mut self, required: &RequiredFeatures, chain: &mut Chain) -> Result<(), Error> {
-        if required.address_source().is_some() {
+        if required.address_source.is_some() {
             let is_there = chain.set::<vk::PhysicalDeviceVulkan12Features<'static>>(
                 |features| &mut features.buffer_device_address,
                 true,
@@ -185,7 +185,7 @@ impl<'a> Creation<'a> {
         // Captures and kernels have barriers and atomics with the scope Device. If the program enables the Vulkan
         // memory model, that scope needs the feature `vulkanMemoryModelDeviceScope`
         // (VUID-RuntimeSpirv-vulkanMemoryModel-06265).
-        if required.has_memory_model_device_scope() {
+        if required.memory_model_device_scope {
             self.complete::<vk::PhysicalDeviceVulkan12Features<'static>>(
                 chain,
                 |features| features.vulkan_memory_model,

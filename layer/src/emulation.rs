@@ -43,7 +43,7 @@ use crate::withheld::{Functions, Templates};
 pub(crate) struct Emulation {
     /// The library's context, with which the layer creates all captures. [`Context::capabilities`]
     /// has the device's capabilities for the effective Vulkan version, [`Context::enabled`] the
-    /// features that were enabled for captures, and [`Context::resource_plan`] how captures access
+    /// features that were enabled for captures, and [`Context::compute_target`] how captures access
     /// memory.
     context: Context,
     kernels: Kernels,
@@ -133,7 +133,9 @@ impl Emulation {
             let table = ash::Device::load(next.fp_v1_0(), device);
             let (capabilities, required) = (support.capabilities.clone(), support.required.clone());
             let mut context = Context::new(&next, &table, capabilities, required)?;
-            context.set_optimizes_shaders(instance.settings.optimize_shaders);
+            let mut settings = context.settings();
+            settings.optimizes_shaders = instance.settings.optimize_shaders;
+            context.set_settings(settings);
             let heaps = HeapFunctions::new(&functions).map(|commands| {
                 context.set_heap_commands(Arc::clone(&commands) as Arc<_>);
                 let mut context = context.clone();
@@ -148,7 +150,7 @@ impl Emulation {
             let kernels = Kernels::new(&context)?;
             let objects = Objects::new(Arc::new(empty));
             let losses = Losses::new(instance.settings.strict);
-            let has = |name: &CStr| support.capabilities.has_extension(name);
+            let has = |name: &CStr| support.capabilities.extensions.contains(name);
             let defaults = DefaultAttributes::new(instance, physical_device, has);
             let default_attributes = defaults.map(Arc::new);
             Ok(Self {

@@ -85,7 +85,7 @@ fn features_of(
         // The layer reports this feature whatever the driver reports: for each provoking vertex mode, captures write
         // vertices in the order that the specification defines.
         Type::PHYSICAL_DEVICE_PROVOKING_VERTEX_FEATURES_EXT
-            if support.capabilities.has_extension(ext::provoking_vertex::NAME) =>
+            if support.capabilities.extensions.contains(ext::provoking_vertex::NAME) =>
         {
             vec![feature!(
                 "transformFeedbackPreservesProvokingVertex"

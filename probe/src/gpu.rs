@@ -13,6 +13,7 @@ mod error;
 mod fetching;
 mod inject;
 mod instance;
+mod kernel;
 mod messages;
 mod options;
 mod pace;
@@ -27,8 +28,7 @@ use std::time::Duration;
 
 use ash::{ext, vk};
 use vkxfb::runtime::RuntimeError;
-use vkxfb::runtime::{Barrier, overrides};
-use vkxfb::runtime::{Capabilities, Context, Kernels, required_features};
+use vkxfb::runtime::{Barrier, Capabilities, Context, Kernels, Settings, required_features};
 use vkxfb_rewriter::lower::{Backend, compute};
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
@@ -40,6 +40,7 @@ pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::inject::InjectedFault;
 pub use self::instance::layers;
+pub use self::kernel::compute_pipeline;
 pub use self::messages::Message;
 pub use self::options::{
     DeviceInfo, DeviceSelector, HostMemory, OpenOptions, Profile, Resources, Tool,
@@ -150,11 +151,19 @@ impl Gpu {
             .ok_or_else(|| GpuError::NoQueue { device: caps.device_name.clone() })?;
 
         let backends = match options.profile {
-            Profile::Full => caps.available(),
+            Profile::Full => Backend::ALL
+                .into_iter()
+                .filter(|backend| caps.availability(*backend).is_ok())
+                .collect(),
             Profile::Bifrost => vec![Backend::Compute],
         };
         if backends.is_empty() {
-            return Err(GpuError::NoBackend(caps.unavailable()));
+            return Err(GpuError::NoBackend(
+                Backend::ALL
+                    .into_iter()
+                    .filter_map(|backend| caps.availability(backend).err())
+                    .collect(),
+            ));
         }
         let required =
             required_features(&caps, &backends).map_err(|e| GpuError::NoBackend(vec![e]))?;
@@ -177,7 +186,7 @@ impl Gpu {
         };
         let layer = ext::shader_viewport_index_layer::NAME;
         let mut extensions = match options.profile {
-            Profile::Full if caps.has_extension(layer) => vec![layer],
+            Profile::Full if caps.extensions.contains(layer) => vec![layer],
             _ => Vec::new(),
         };
         let features = draw_features.core(features);
@@ -261,7 +270,7 @@ impl Gpu {
         if let Some(rounds) = options.kernel_rounds {
             gpu.set_kernel_rounds(rounds);
         }
-        gpu.context.set_optimizes_shaders(!options.unoptimized);
+        gpu.set(|settings| settings.optimizes_shaders = !options.unoptimized);
         gpu.create_objects()?;
         tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
         Ok(gpu)
@@ -320,38 +329,44 @@ impl Gpu {
         &self.context
     }
 
-    /// Calls [`overrides::set_max_workgroups_per_axis`] for this device.
+    fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.context.settings();
+        change(&mut settings);
+        self.context.set_settings(settings);
+    }
+
+    /// Sets [`Settings::max_workgroups_per_axis`] of this device.
     pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
-        overrides::set_max_workgroups_per_axis(&mut self.context, workgroups);
+        self.set(|settings| settings.max_workgroups_per_axis = workgroups);
     }
 
-    /// Calls [`overrides::set_max_shared_workgroups`] for this device.
+    /// Sets [`Settings::max_shared_workgroups`] of this device.
     pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
-        overrides::set_max_shared_workgroups(&mut self.context, workgroups);
+        self.set(|settings| settings.max_shared_workgroups = workgroups);
     }
 
-    /// Calls [`overrides::set_max_entries`] for this device.
+    /// Sets [`Settings::max_entries`] of this device.
     pub fn set_max_entries(&mut self, entries: u64) {
-        overrides::set_max_entries(&mut self.context, entries);
+        self.set(|settings| settings.max_entries = entries);
     }
 
-    /// Calls [`overrides::set_kernel_rounds`] for this device.
+    /// Sets [`Settings::kernel_rounds`] of this device.
     pub fn set_kernel_rounds(&mut self, rounds: u64) {
-        overrides::set_kernel_rounds(&mut self.context, rounds);
+        self.set(|settings| settings.kernel_rounds = rounds);
     }
 
-    /// Calls [`overrides::use_parallel_kernels`] for this device.
+    /// Clears [`Settings::serial_kernels`] of this device.
     pub fn use_parallel_kernels(&mut self) {
-        overrides::use_parallel_kernels(&mut self.context);
+        self.set(|settings| settings.serial_kernels = false);
     }
 
-    /// Calls [`overrides::omit_barrier`] for this device.
+    /// Calls [`Context::omit_barrier`] for this device.
     ///
     /// # Safety
     /// The commands before and after the omitted barrier are not ordered. Whoever executes them must accept that they
     /// read and write arbitrary data.
     pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
-        unsafe { overrides::omit_barrier(&mut self.context, barrier) };
+        unsafe { self.context.omit_barrier(barrier) };
     }
 
     /// The capabilities of the device, as far as the profile allows them.

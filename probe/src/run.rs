@@ -32,7 +32,7 @@ use vkxfb_rewriter::lower::LoweredKind;
 use vkxfb_rewriter::lower::{Backend, compute};
 
 pub use self::alone::{Event, Position, leave_out, numbered_cases, run_alone, run_together};
-pub use self::device::device_info;
+pub use self::device::{device_info, driver, version_string};
 pub use self::trials::run_trial;
 
 use self::case::Prepared;

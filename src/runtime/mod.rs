@@ -51,10 +51,10 @@ pub(crate) mod pipelines;
 pub(crate) mod recording;
 
 pub use device::barrier::{Barrier, ConsumerScope};
-pub use device::capabilities::{Capabilities, Limits, version_string};
-pub use device::checks::{check_limit, fold};
+pub use device::capabilities::{Capabilities, Limits};
 pub use device::choice::CaptureNeeds;
-pub use device::context::{Context, ContextId, RawDevice, overrides};
+pub use device::context::{BufferUsages, Context, RawDevice, Settings};
+pub use device::descriptor_heaps;
 pub use device::error::{ErrorKind, RuntimeError};
 pub use device::extensions::{
     AddressSource, CreateInfoAdditions, PortabilitySupport, ProvokingVertexSupport,
@@ -64,24 +64,24 @@ pub use device::features::{RequiredFeatures, required_features};
 pub use device::identity::DeviceIdentity;
 pub use device::parameters::{
     ByteCountDraw, CaptureBuffer, ConditionalRendering, CounterBuffer, Draw, DrawIndexed,
-    DrawTopology, IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
+    IndexBuffer, IndexType, IndirectDraw, VertexBuffer,
 };
 pub use device::profile::Profile;
+pub use device::tunings::{Tuning, TuningEffect};
 pub use device::unavailable::Unavailable;
-pub use device::{descriptor_heaps, host_memory, tunings, workarounds};
-pub use memory::arena::{Arena, ArenaAccess, ArenaDesc, ArenaRing};
+pub use device::workarounds::{Workaround, WorkaroundEffect};
+pub use memory::arena::{Arena, ArenaAccess, ArenaRing, ArenaSize};
 pub use memory::buffers::{
     Allocation, AllocationRequest, Buffer, BufferDesc, MemoryAllocator, MemoryLocation,
 };
 pub use memory::destroy::Destroy;
 pub use memory::simple_allocator::SimpleAllocator;
 pub use pipelines::kernels::Kernels;
-pub use pipelines::pipeline::{
-    ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization, compute_pipeline,
-};
+pub use pipelines::pipeline::{ExpectedDraws, Pipeline, PipelineDesc, PipelineSpecialization};
 pub use pipelines::stages::{Stages, StagesError};
 pub use pipelines::variants::Variants;
 pub use pipelines::vulkan;
+pub use recording::arena_desc::{ArenaDesc, PipelineUse};
 pub use recording::draw_arguments::{DrawCommands, LateDraws};
 pub use recording::queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recording::{BufferSet, Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};

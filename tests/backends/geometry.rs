@@ -7,7 +7,7 @@ use vkxfb::capture::CaptureList;
 use vkxfb::lower::{Backend, compute};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer, Draw,
-    IndirectDraw, PipelineDesc, Recorder,
+    IndirectDraw, PipelineDesc, PipelineUse, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -88,8 +88,11 @@ fn primitives_of_each_topology_are_assembled() {
             let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
             common::validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
             for provoking in ProvokingVertex::ALL {
-                let desc =
-                    PipelineDesc::new(&lowered).topology(topology).provoking_vertex(provoking);
+                let desc = PipelineDesc {
+                    topology: Some(topology.into()),
+                    provoking_vertex: provoking,
+                    ..PipelineDesc::new(&lowered)
+                };
                 let pipeline = gpu.pipeline(&desc);
                 let draw = |vertex_count, instance_count| Draw {
                     vertex_count,
@@ -151,9 +154,9 @@ fn a_thousand_indirect_captures_stay_small() {
     let pipeline = gpu.pipeline(&PipelineDesc::new(&lowered));
 
     let ctx = gpu.context();
-    let usage = ctx.capture_buffer_usage(Backend::Compute)
-        | ctx.indirect_buffer_usage(Backend::Compute)
-        | ctx.counter_buffer_usage(Backend::Compute);
+    let usage = ctx.buffer_usages(Backend::Compute).capture
+        | ctx.buffer_usages(Backend::Compute).indirect
+        | ctx.buffer_usages(Backend::Compute).counter;
     // A counter, the arguments of a draw of two triangles, and what they emit: each invocation a line of three
     // vertices, that is two lines, and a point more.
     let each: u64 = 2 * 2 * 2 * 2 * 16;
@@ -161,15 +164,22 @@ fn a_thousand_indirect_captures_stay_small() {
     let mut words = [0u32; 16];
     words[4..8].copy_from_slice(&[6, 1, 0, 0]);
     gpu.write(&memory, 0, bytemuck::cast_slice(&words)).unwrap();
-    let desc =
-        ArenaDesc::for_draws(CAPTURES, CAPTURES).with_later_stages(&pipeline, CAPTURES, u64::MAX);
-    let mut arena = gpu.arena(&desc);
+    let used = PipelineUse {
+        pipeline: &pipeline,
+        binds: CAPTURES,
+        draws: CAPTURES,
+        primitives: 0,
+        unknown_draws: CAPTURES,
+    };
+    let desc = ArenaDesc { pipelines: &[used], ..ArenaDesc::new(CAPTURES, CAPTURES) };
+    let mut arena = gpu.arena(desc);
     let kernels = gpu.kernels();
     let buffer = memory.raw();
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer { buffer, offset: 64, size: CAPTURES * each })];
         let counters = [Some(CounterBuffer { buffer, offset: 0 })];
-        let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
+        let desc =
+            CaptureDesc { buffers: &buffers, counters: &counters, ..CaptureDesc::new(&pipeline) };
         for _ in 0..CAPTURES {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -216,7 +226,11 @@ fn capture_points(
     let layouts: Vec<_> = bound.iter().map(|(set, _)| set.layout).collect();
     let sets: Vec<_> = bound.iter().map(|(set, _)| set.raw).collect();
     let topology = PrimitiveTopology::PointList;
-    let desc = PipelineDesc::new(&lowered).topology(topology).set_layouts(&layouts);
+    let desc = PipelineDesc {
+        topology: Some(topology.into()),
+        set_layouts: &layouts,
+        ..PipelineDesc::new(&lowered)
+    };
     let pipeline = gpu.pipeline(&desc);
     let draw = Draw { vertex_count: count, instance_count: 1, first_vertex: 0, first_instance: 0 };
     let initial = vec![0xa5; bytes];

@@ -32,7 +32,7 @@ struct Case {
 
 impl Case {
     fn new(random: &mut Rng, count: u32) -> Self {
-        let index_type = IndexType::ALL[random.below(2) as usize];
+        let index_type = [IndexType::Uint8, IndexType::Uint16][random.below(2) as usize];
         let restart = index_type.restart_index();
         let index = |random: &mut Rng| match random.below(6) {
             0 => restart,
@@ -73,7 +73,7 @@ impl Case {
 /// Captures all draws together, and returns the captured bytes.
 fn captured(gpu: &mut TestDevice, pipeline: &Pipeline, cases: &[Case], size: u64) -> Vec<u8> {
     let ctx = gpu.context().clone();
-    let target = gpu.buffer(size, ctx.capture_buffer_usage(COMPUTE));
+    let target = gpu.buffer(size, ctx.buffer_usages(COMPUTE).capture);
     let mut make = |case: &Case| {
         let bytes = case.bytes();
         let size = bytes.len() as u64;
@@ -83,19 +83,22 @@ fn captured(gpu: &mut TestDevice, pipeline: &Pipeline, cases: &[Case], size: u64
             // Otherwise that is what the buffer needs.
             size.next_multiple_of(4)
         };
-        let buffer = gpu.buffer(size, ctx.index_buffer_usage(COMPUTE));
+        let buffer = gpu.buffer(size, ctx.buffer_usages(COMPUTE).index);
         gpu.write(&buffer, 0, &bytes).unwrap();
         buffer
     };
     let indices: Vec<Owned<Buffer>> = cases.iter().map(&mut make).collect();
     let draws = cases.len() as u64;
     let counts = cases.iter().map(|case| case.indices.len() as u64);
-    let desc = counts.fold(ArenaDesc::for_draws(1, draws), |desc, n| desc.with_restarts(1, n));
-    let mut arena = gpu.arena(&desc);
+    let mut arena = gpu.arena(ArenaDesc {
+        restarted_draws: draws,
+        restarted_indices: counts.max().unwrap_or(0),
+        ..ArenaDesc::new(1, draws)
+    });
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
-        let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+        let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
@@ -103,7 +106,7 @@ fn captured(gpu: &mut TestDevice, pipeline: &Pipeline, cases: &[Case], size: u64
             for (case, buffer) in cases.iter().zip(&indices) {
                 let size = case.bytes().len() as u64 - case.offset;
                 let bound = IndexBuffer::new(buffer.raw(), size, case.index_type);
-                recorder.bind_index_buffer(&bound.offset(case.offset))?;
+                recorder.bind_index_buffer(&IndexBuffer { offset: case.offset, ..bound })?;
                 recorder.set_primitive_restart(case.restarts)?;
                 recorder.draw_indexed(STRIP, &DrawIndexed::new(case.indices.len() as u32))?;
             }
@@ -133,14 +136,14 @@ fn shaders_without_byte_loads_need_whole_dwords() {
         let lowered = compute::lower(&Shader::new(&shader.words()), &options).unwrap();
         let desc = PipelineDesc::new(&lowered);
         let pipeline = gpu.pipeline(&desc);
-        let usage = gpu.context().index_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).index;
         // SAFETY: the buffer is live.
         let memory = |buffer: &Buffer, gpu: &TestDevice| unsafe {
             gpu.context().device().get_buffer_memory_requirements(buffer.raw()).size
         };
         let buffer = gpu.buffer(38, usage);
         let refused = memory(&buffer, &gpu) < 40 || !gpu.context().has_addresses();
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
         let kernels = gpu.kernels();
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for; nothing is captured.

@@ -21,14 +21,14 @@ fn captures_fill_the_largest_buffer() {
     let mut gpu = TestDevice::open(&OpenOptions::default());
     let strip = PrimitiveTopology::TriangleStrip;
     let pipeline = device::identifying_pipeline(&gpu);
-    let usage = gpu.context().capture_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).capture;
     let target = gpu.buffer(1 << 32, usage);
-    let usage = gpu.context().counter_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).counter;
     let counter = gpu.buffer(4, usage);
     let kernels = gpu.kernels();
     let (records, vertex_count) = (MAX_BUFFER_SIZE / 48 * 3, 100_000_000);
     for resumed in [false, true] {
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 2));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 2));
         gpu.write(&counter, 0, &[0; 4]).unwrap();
         gpu.write(&target, (1 << 32) - 256, &[0xa5; 256]).unwrap();
         gpu.submit(|ctx, cmd| {
@@ -36,7 +36,11 @@ fn captures_fill_the_largest_buffer() {
             let bound = CaptureBuffer::new(target.raw(), MAX_BUFFER_SIZE);
             let buffers = [Some(bound)];
             let counters = [at.filter(|_| resumed)];
-            let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
+            let desc = CaptureDesc {
+                buffers: &buffers,
+                counters: &counters,
+                ..CaptureDesc::new(&pipeline)
+            };
             let draw = Draw { vertex_count, instance_count: 3, ..Draw::default() };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

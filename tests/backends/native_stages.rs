@@ -11,7 +11,7 @@ use vkxfb::lower::compute::DomainOrigin;
 use vkxfb::lower::{Backend, LowerError, Lowered, compute, native};
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Draw, ErrorKind,
-    Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
+    Pipeline, PipelineDesc, PipelineUse, QueryKind, Recorder, RuntimeError,
 };
 use vkxfb::spirv::specialization::SpecializationConstant;
 use vkxfb::topology::PrimitiveTopology;
@@ -120,15 +120,17 @@ fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
     let backend = lowered.backend();
     let ctx = gpu.context().clone();
     let input = VertexInput::default();
-    let desc = PipelineDesc::new(lowered)
-        .topology(topology)
-        .patch_control_points(3)
-        .vertex_input(&input)
-        .render_pass(gpu.render_pass());
+    let desc = PipelineDesc {
+        topology: Some(topology.into()),
+        patch_control_points: 3,
+        vertex_input: Some(&input),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(lowered)
+    };
     let pipeline = gpu.pipeline(&desc);
-    let usage = ctx.capture_buffer_usage(backend);
+    let usage = ctx.buffer_usages(backend).capture;
     let target = gpu.filled(usage, &vec![0xa5_u8; room as usize + 64]);
-    let usage = ctx.counter_buffer_usage(backend);
+    let usage = ctx.buffer_usages(backend).counter;
     let counter = gpu.filled(usage, &[0xff_u8; 4]);
     let own = gpu.query_pool(QueryKind::TransformFeedbackStream, 2);
     let info = vk::QueryPoolCreateInfo::default()
@@ -138,8 +140,14 @@ fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
     // SAFETY: the device is live.
     let drivers = (backend == Backend::Native)
         .then(|| unsafe { device.create_query_pool(&info, None) }.unwrap());
-    let arena = ArenaDesc::for_draws(2, 4).with_pipeline(&pipeline, 4);
-    let mut arena = gpu.arena(&arena.with_later_stages(&pipeline, 4, 4 * 80));
+    let used = PipelineUse {
+        pipeline: &pipeline,
+        binds: 4,
+        draws: 4,
+        primitives: 4 * 80,
+        unknown_draws: 0,
+    };
+    let mut arena = gpu.arena(ArenaDesc { pipelines: &[used], ..ArenaDesc::new(2, 4) });
     let kernels = gpu.kernels();
     let pass = (gpu.render_pass(), gpu.framebuffer());
     let buffers = [Some(CaptureBuffer::new(target.raw(), room))];
@@ -153,7 +161,11 @@ fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
             let mut capture = Capture::new(ctx, &kernels);
             for query in 0..2 {
                 let resumed = if query == 0 { &[] } else { &counters[..] };
-                let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(resumed);
+                let desc = CaptureDesc {
+                    buffers: &buffers,
+                    counters: resumed,
+                    ..CaptureDesc::new(&pipeline)
+                };
                 device::begin_render_pass(ctx, cmd, backend, pass);
                 let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 match drivers {
@@ -161,7 +173,7 @@ fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
                         let flags = vk::QueryControlFlags::empty();
                         device.cmd_begin_query(cmd, pool, query, flags);
                     }
-                    None => recorder.begin_query(&own, query)?,
+                    None => recorder.begin_query(&own, query, 0)?,
                 }
                 recorder.push_constants(0, &7u32.to_ne_bytes())?;
                 recorder.push_constants(16, &(100 * query).to_ne_bytes())?;
@@ -170,7 +182,7 @@ fn captured(gpu: &mut TestDevice, lowered: &Lowered, drawn: Drawn) -> Found {
                 recorder.draw(topology, &Draw { first_vertex: 3, ..Draw::new(40) })?;
                 match drivers {
                     Some(pool) => device.cmd_end_query(cmd, pool, query),
-                    None => recorder.end_query(QueryKind::TransformFeedbackStream)?,
+                    None => recorder.end_query(QueryKind::TransformFeedbackStream, 0)?,
                 }
                 let recorded = recorder.end(&counters)?;
                 assert_eq!(recorded.captured, None, "{backend}: only the device knows");
@@ -375,10 +387,15 @@ fn what_is_no_native_pipeline_is_named() {
     assert!(matches!(error, Err(LowerError::OtherStage { .. })), "{error:?}");
 
     let input = VertexInput::default();
-    let error = |ctx: &Context, lowered: &Lowered, topology| {
-        let desc = PipelineDesc::new(lowered).topology(topology).vertex_input(&input);
+    let error = |ctx: &Context, lowered: &Lowered, topology: PrimitiveTopology| {
+        let desc = PipelineDesc {
+            topology: Some(topology.into()),
+            vertex_input: Some(&input),
+            render_pass: gpu.render_pass(),
+            ..PipelineDesc::new(lowered)
+        };
         // SAFETY: the context is of a live device.
-        unsafe { Pipeline::new(ctx, &desc.render_pass(gpu.render_pass())) }.unwrap_err()
+        unsafe { Pipeline::new(ctx, &desc) }.unwrap_err()
     };
     let (ctx, list) = (gpu.context(), PrimitiveTopology::TriangleList);
     let alone = native::lower(&geometry).unwrap();
@@ -424,8 +441,13 @@ fn what_is_no_native_pipeline_is_named() {
     enabled.tessellation_shader = false;
     // SAFETY: as above.
     let less = unsafe { Context::new(gpu.instance(), ctx.device(), caps, enabled) }.unwrap();
-    let desc = PipelineDesc::new(&lowered).topology(patches).patch_control_points(3);
-    let desc = desc.vertex_input(&input).render_pass(gpu.render_pass());
+    let desc = PipelineDesc {
+        topology: Some(patches.into()),
+        patch_control_points: 3,
+        vertex_input: Some(&input),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(&lowered)
+    };
     // SAFETY: the context is of a live device.
     let said = unsafe { Pipeline::new(&less, &desc) }.unwrap_err();
     assert!(

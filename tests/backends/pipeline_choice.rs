@@ -4,7 +4,7 @@
 
 use vkxfb::runtime::{
     ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
-    IndexType, Pipeline, PipelineDesc, Recorder, VertexBuffer,
+    IndexType, Pipeline, PipelineDesc, PipelineUse, Recorder, VertexBuffer,
 };
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_rewriter::lower::reflect::vertex_reads;
@@ -70,7 +70,8 @@ fn pipeline(
     let lowered = compute::lower(&shader, &options).unwrap();
     assert_eq!(lowered.compute().unwrap().is_staged, staging > 0);
     let desc = PipelineDesc::new(&lowered);
-    let desc = topology.map_or(desc, |topology| desc.topology(topology));
+    let desc =
+        topology.map_or(desc, |topology| PipelineDesc { topology: Some(topology.into()), ..desc });
     gpu.pipeline(&desc)
 }
 
@@ -83,20 +84,27 @@ fn captured(
     drawn: Drawn,
 ) -> Vec<u8> {
     let Bound { offset, size, captured_at } = bound;
-    let usage = gpu.context().capture_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).capture;
     let end = captured_at + drawn.captured_bytes();
     let target = gpu.filled(usage, &vec![0xa5_u8; end as usize]);
-    let usage = gpu.context().index_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).index;
     let backwards: Vec<u32> = (0..drawn.vertices).rev().collect();
     let indices = gpu.filled(usage, &backwards);
     let kernels = gpu.kernels();
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
     gpu.submit(|ctx, cmd| {
         let size_of_captured = drawn.captured_bytes();
-        let buffers =
-            [Some(CaptureBuffer::new(target.raw(), size_of_captured).offset(captured_at))];
-        let vertex_buffers = [VertexBuffer::new(0, vertices.raw(), size).offset(offset)];
-        let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
+        let buffers = [Some(CaptureBuffer {
+            offset: captured_at,
+            ..CaptureBuffer::new(target.raw(), size_of_captured)
+        })];
+        let vertex_buffers =
+            [VertexBuffer { offset, ..VertexBuffer::new(0, vertices.raw(), size) }];
+        let desc = CaptureDesc {
+            buffers: &buffers,
+            vertex_buffers: &vertex_buffers,
+            ..CaptureDesc::new(pipeline)
+        };
         // SAFETY: everything outlives the submission, which is waited for; the draws read only what
         // the vertex buffer has.
         unsafe {
@@ -105,12 +113,15 @@ fn captured(
             if drawn.is_indexed {
                 let (raw, size) = (indices.raw(), indices.size());
                 recorder.bind_index_buffer(&IndexBuffer::new(raw, size, IndexType::Uint32))?;
-                let draw = DrawIndexed::new(drawn.vertices).instance_count(drawn.instances);
-                let draw = draw.vertex_offset(drawn.first.cast_signed());
+                let draw = DrawIndexed {
+                    instance_count: drawn.instances,
+                    ..DrawIndexed::new(drawn.vertices)
+                };
+                let draw = DrawIndexed { vertex_offset: drawn.first.cast_signed(), ..draw };
                 recorder.draw_indexed(STRIP, &draw)?;
             } else {
-                let draw = Draw::new(drawn.vertices).instance_count(drawn.instances);
-                recorder.draw(STRIP, &draw.first_vertex(drawn.first))?;
+                let draw = Draw { instance_count: drawn.instances, ..Draw::new(drawn.vertices) };
+                recorder.draw(STRIP, &Draw { first_vertex: drawn.first, ..draw })?;
             }
             recorder.end(&[])?;
         }
@@ -154,7 +165,7 @@ const DRAWN: Drawn = Drawn { vertices: VERTICES, instances: 3, first: 0, is_inde
 /// of draws with and without indices, and of one instance.
 fn check(gpu: &mut TestDevice, (allocated, at): (u64, u64), bound: Bound, first: u32) {
     let pipeline = pipeline(gpu, 0, Some(STRIP));
-    let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).vertex;
     let vertices = gpu.buffer(allocated, usage);
     gpu.write(&vertices, at, &elements(VERTICES)).unwrap();
     let existing = bound.size / STRIDE - u64::from(first);
@@ -224,7 +235,7 @@ fn numbers_of_vertices_wrap() {
             ..Default::default()
         };
         let mut gpu = TestDevice::open(&options);
-        let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).vertex;
         let vertices = gpu.buffer(ELEMENTS, usage);
         gpu.write(&vertices, 0, &elements(VERTICES)).unwrap();
         for topology in [Some(STRIP), None] {
@@ -250,7 +261,7 @@ fn draws_are_captured_with_and_without_staging() {
     for resources in [Resources::Best, Resources::Descriptors] {
         let mut gpu = TestDevice::open(&OpenOptions { resources, ..Default::default() });
         let most = 64 * gpu.compute_target(COMPUTE).unwrap().workgroup_sizes.others;
-        let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).vertex;
         let size = u64::from(most + 1) * STRIDE;
         let vertices = gpu.buffer(size, usage);
         gpu.write(&vertices, 0, &elements(most + 1)).unwrap();
@@ -315,26 +326,32 @@ fn counting_pipeline(
     let vertex_input = VertexInput::default();
     let options = compute::Options::new(&vertex_input).target(gpu.compute_target(COMPUTE).unwrap());
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-    let desc = PipelineDesc::new(&lowered).primitive_restart(restart);
-    let desc = topology.map_or(desc, |topology| desc.topology(topology));
+    let desc = PipelineDesc { primitive_restart: restart, ..PipelineDesc::new(&lowered) };
+    let desc =
+        topology.map_or(desc, |topology| PipelineDesc { topology: Some(topology.into()), ..desc });
     gpu.pipeline(&desc)
 }
 
 /// Returns how often the shader runs for `times` draws of a capture.
 fn runs(gpu: &mut TestDevice, pipeline: &Pipeline, drawn: Drawn, times: u32) -> u32 {
     let ctx = gpu.context();
-    let usage = ctx.capture_buffer_usage(COMPUTE) | ctx.index_buffer_usage(COMPUTE);
+    let usage = ctx.buffer_usages(COMPUTE).capture | ctx.buffer_usages(COMPUTE).index;
     let mut buffer = |size| gpu.buffer(size, usage);
     let (target, indices, counter) = (buffer(1 << 16), buffer(4 * u64::from(VERTICES)), buffer(4));
     let all: Vec<u32> = (0..VERTICES).collect();
     gpu.write(&indices, 0, bytemuck::cast_slice(&all)).unwrap();
     gpu.write(&counter, 0, &[0; 4]).unwrap();
     let kernels = gpu.kernels();
-    let desc = ArenaDesc::for_draws(1, 2).with_pipeline(pipeline, 2);
-    let mut arena = gpu.arena(&desc.with_restarts(2, VERTICES.into()));
+    let used = PipelineUse { pipeline, binds: 2, draws: 2, primitives: 0, unknown_draws: 0 };
+    let mut arena = gpu.arena(ArenaDesc {
+        restarted_draws: 2,
+        restarted_indices: VERTICES.into(),
+        pipelines: &[used],
+        ..ArenaDesc::new(1, 2)
+    });
     gpu.submit(|ctx, cmd| {
         let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-        let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+        let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
         // SAFETY: everything outlives the submission, which is waited for, and the draws read only what
         // the index buffer has.
         unsafe {
@@ -346,10 +363,13 @@ fn runs(gpu: &mut TestDevice, pipeline: &Pipeline, drawn: Drawn, times: u32) -> 
             for _ in 0..times {
                 if drawn.is_indexed {
                     let draw = DrawIndexed::new(drawn.vertices);
-                    recorder.draw_indexed(STRIP, &draw.instance_count(drawn.instances))?;
+                    recorder.draw_indexed(
+                        STRIP,
+                        &DrawIndexed { instance_count: drawn.instances, ..draw },
+                    )?;
                 } else {
                     let draw = Draw::new(drawn.vertices);
-                    recorder.draw(STRIP, &draw.instance_count(drawn.instances))?;
+                    recorder.draw(STRIP, &Draw { instance_count: drawn.instances, ..draw })?;
                 }
             }
             recorder.end(&[])?;

@@ -169,7 +169,12 @@ fn description<'a>(
     topology: PrimitiveTopology,
     render_pass: vk::RenderPass,
 ) -> PipelineDesc<'a> {
-    PipelineDesc::new(shader).topology(topology).vertex_input(vertex_input).render_pass(render_pass)
+    PipelineDesc {
+        topology: Some(topology.into()),
+        vertex_input: Some(vertex_input),
+        render_pass,
+        ..PipelineDesc::new(shader)
+    }
 }
 
 /// Captures all draws with the recorder, each with its own push constants.
@@ -186,7 +191,7 @@ unsafe fn capture(
 ) -> Result<(), RuntimeError> {
     let bound = CaptureBuffer::new(target.raw(), CAPTURE_BYTES - 60);
     let buffers = [Some(bound)];
-    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+    let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
     // SAFETY: the caller's contract; what was recorded with the arena before is done.
     unsafe {
         arena.reset();
@@ -214,11 +219,11 @@ fn an_own_pipeline_captures_and_rasterizes() {
     let (words, vertex_input) = (shaders(), VertexInput::default());
     let [vertex_words, fragment_words] = &words;
     let screen = Target::new(&mut gpu);
-    let usage = gpu.context().capture_buffer_usage(Backend::Native)
-        | gpu.context().capture_buffer_usage(Backend::Vertex);
+    let usage = gpu.context().buffer_usages(Backend::Native).capture
+        | gpu.context().buffer_usages(Backend::Vertex).capture;
     let target = gpu.buffer(CAPTURE_BYTES, usage);
     let kernels = gpu.kernels();
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 3));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 3));
 
     let captured_natively = native::lower(&Shader::new(vertex_words)).unwrap();
     let max = gpu.capabilities().limits.max_push_constants;

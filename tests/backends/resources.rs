@@ -4,8 +4,9 @@
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, IndexBuffer,
-    IndexType, IndirectDraw, Pipeline, PipelineDesc, QueryKind, Recorder, RuntimeError,
+    Arena, ArenaDesc, ArenaSize, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
+    IndexBuffer, IndexType, IndirectDraw, Pipeline, PipelineDesc, QueryKind, Recorder,
+    RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -50,7 +51,7 @@ impl Application {
             compute::Options::new(&vertex_input).target(gpu.context().compute_target().unwrap());
         let words = common::compile(SHADER, &[]);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let target = gpu.buffer(RECORDS * STRIDE, usage);
         let values = gpu.filled(vk::BufferUsageFlags::STORAGE_BUFFER, &VALUES);
         let set = DescriptorSet::new(&gpu, vk::DescriptorType::STORAGE_BUFFER);
@@ -64,7 +65,7 @@ impl Application {
     /// data.
     fn capture(
         &mut self,
-        arena: &ArenaDesc,
+        arena: impl Into<ArenaSize>,
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Result<Vec<u32>, GpuError> {
         let size = self.target.size();
@@ -75,7 +76,7 @@ impl Application {
         let submitted = self.gpu.submit(|_, cmd| {
             let bound = CaptureBuffer::new(target.raw(), size);
             let bound_buffers = [Some(bound)];
-            let desc = CaptureDesc::new(pipeline).buffers(&bound_buffers);
+            let desc = CaptureDesc { buffers: &bound_buffers, ..CaptureDesc::new(pipeline) };
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe {
                 let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
@@ -94,13 +95,15 @@ fn make_pipeline(
     set_layouts: &[vk::DescriptorSetLayout],
 ) -> Result<Owned<Pipeline>, RuntimeError> {
     let vertex_input = VertexInput::default();
-    let desc = PipelineDesc::new(lowered)
-        .topology(STRIP)
-        .dynamic_topology(true)
-        .provoking_vertex(ProvokingVertex::First)
-        .primitive_restart(true)
-        .vertex_input(&vertex_input)
-        .set_layouts(set_layouts);
+    let desc = PipelineDesc {
+        topology: Some(STRIP.into()),
+        specialize_topology: false,
+        provoking_vertex: ProvokingVertex::First,
+        primitive_restart: true,
+        vertex_input: Some(&vertex_input),
+        set_layouts,
+        ..PipelineDesc::new(lowered)
+    };
     gpu.try_pipeline(&desc)
 }
 
@@ -121,14 +124,14 @@ fn draws_may_read_from_many_buffers() {
     for resources in RESOURCES {
         let mut app = Application::new(resources);
         let ctx = app.gpu.context().clone();
-        let arguments = ctx.indirect_buffer_usage(COMPUTE);
+        let arguments = ctx.buffer_usages(COMPUTE).indirect;
         let first = app.gpu.filled(arguments, &[9, 9, 5, 1, 10, 0]);
         let second = app.gpu.filled(arguments, &[4, 1, 20, 0, 3, 1, 30, 0, 6, 1, 40, 0]);
         let count = app.gpu.filled(arguments, &[7, 7, 2]);
         let indexed = app.gpu.filled(arguments, &[7, 1, 1, 50, 0]);
         // Sixteen bits each, of which the first does not begin a dword of the buffer.
         let indices = [0xffff_0000_u32, 0x0001_0000, 0xffff_0002, 0x0004_0003, 0x0000_0005];
-        let indices = app.gpu.filled(ctx.index_buffer_usage(COMPUTE), &indices);
+        let indices = app.gpu.filled(ctx.buffer_usages(COMPUTE).index, &indices);
         let pool = app.gpu.query_pool(QueryKind::TransformFeedbackStream, 2);
         app.gpu
             .submit(|ctx, cmd| {
@@ -137,12 +140,12 @@ fn draws_may_read_from_many_buffers() {
             })
             .unwrap();
         let set = app.set.raw;
-        let arena = ArenaDesc::for_draws(1, 10).scratch(1 << 16).upload(1 << 16);
+        let arena = ArenaSize { scratch: 1 << 16, upload: 1 << 16, ..ArenaDesc::new(1, 10).into() };
         let found = app.capture(&arena, |recorder| {
             // SAFETY: as `capture` says; the arguments lie in their buffers.
             unsafe {
                 recorder.bind_descriptor_sets(0, &[set], &[])?;
-                recorder.begin_query(&pool, 1)?;
+                recorder.begin_query(&pool, 1, 0)?;
                 let draw = |buffer: &Buffer, offset, draw_count, count| IndirectDraw {
                     buffer: buffer.raw(),
                     offset,
@@ -159,7 +162,7 @@ fn draws_may_read_from_many_buffers() {
                     index_type: IndexType::Uint16,
                 })?;
                 recorder.draw_indexed_indirect(STRIP, &draw(&indexed, 0, 1, None))?;
-                recorder.end_query(QueryKind::TransformFeedbackStream)
+                recorder.end_query(QueryKind::TransformFeedbackStream, 0)
             }
         });
         let strips: [&[u32]; 5] = [
@@ -196,9 +199,9 @@ fn limits_of_descriptors_are_named() {
     let mut app = Application::new(Resources::Descriptors);
     let ctx = app.gpu.context().clone();
     let buffers: [Owned<Buffer>; 12] = std::array::from_fn(|_| {
-        app.gpu.filled(ctx.indirect_buffer_usage(COMPUTE), &[3_u32, 1, 0, 0])
+        app.gpu.filled(ctx.buffer_usages(COMPUTE).indirect, &[3_u32, 1, 0, 0])
     });
-    let arena = ArenaDesc::for_draws(1, 20);
+    let arena = ArenaDesc::new(1, 20);
     let set = app.set.raw;
     let mut errors = Vec::new();
     let found = app.capture(&arena, |recorder| {
@@ -243,7 +246,7 @@ fn limits_of_descriptors_are_named() {
     let unknown = "what is recorded before the draws disturbs descriptor set 0, which the shader \
                    reads: bind it in the capture (bind_descriptor_sets)";
     assert_eq!(refused(found), unknown);
-    let one = arena.descriptor_sets(1);
+    let one = ArenaSize { descriptor_sets: 1, ..arena.into() };
     let found = app.capture(&one, |recorder| {
         // SAFETY: as `capture` says.
         unsafe {
@@ -253,7 +256,8 @@ fn limits_of_descriptors_are_named() {
     });
     assert!(refused(found).starts_with("the arena's 1 descriptor sets are used up: reset it"));
     // SAFETY of the allocator is the device's: nothing is made.
-    let huge = app.gpu.create_arena(&arena.upload(1 << 30)).map(|_: Arena| ());
+    let huge =
+        app.gpu.create_arena(ArenaSize { upload: 1 << 30, ..arena.into() }).map(|_: Arena| ());
     assert_eq!(
         huge.unwrap_err().to_string(),
         "the size of vkxfb upload in bytes is 1073741824: maxStorageBufferRange is 134217728"
@@ -280,7 +284,10 @@ fn limits_of_descriptors_are_named() {
             max + 1
         )
     );
-    assert_eq!(ctx.resource_plan().unwrap(), ResourcePlan::Descriptors { reads: 18, writes: 6 });
+    assert_eq!(
+        ctx.compute_target().unwrap().resources,
+        ResourcePlan::Descriptors { reads: 18, writes: 6 }
+    );
 }
 
 /// A shader is lowered without knowledge of the number of set layouts. The pipeline moves the set
@@ -292,13 +299,16 @@ fn a_pipeline_may_have_more_sets_than_its_shader_uses() {
         let set = app.set.raw;
         for (count, optimizes) in [(1, true), (3, true), (3, false)] {
             let mut ctx = app.gpu.context().clone();
-            ctx.set_optimizes_shaders(optimizes);
+            let mut settings = ctx.settings();
+            settings.optimizes_shaders = optimizes;
+            ctx.set_settings(settings);
             let set_layouts = vec![app.set.layout; count];
-            let desc = PipelineDesc::new(&app.lowered).set_layouts(&set_layouts);
+            let desc =
+                PipelineDesc { set_layouts: &set_layouts, ..PipelineDesc::new(&app.lowered) };
             // SAFETY: the context is of a live device, and the layouts are its.
             let made = unsafe { Pipeline::new(&ctx, &desc) }.unwrap();
             app.pipeline = app.gpu.own(made, |gpu, pipeline| gpu.destroy_pipeline(pipeline));
-            let found = app.capture(&ArenaDesc::for_draws(1, 1), |recorder| {
+            let found = app.capture(&ArenaDesc::new(1, 1), |recorder| {
                 // SAFETY: as `capture` says.
                 unsafe {
                     recorder.bind_descriptor_sets(0, &[set], &[])?;
@@ -317,14 +327,14 @@ fn captures_go_on_with_counters() {
     for resources in RESOURCES {
         let mut app = Application::new(resources);
         let ctx = app.gpu.context().clone();
-        let arguments = ctx.indirect_buffer_usage(COMPUTE);
+        let arguments = ctx.buffer_usages(COMPUTE).indirect;
         let first = app.gpu.filled(arguments, &[3, 1, 8, 0]);
         let second = app.gpu.filled(arguments, &[4, 1, 16, 0]);
-        let counters = app.gpu.filled(ctx.counter_buffer_usage(COMPUTE), &[0_u32, 24]);
+        let counters = app.gpu.filled(ctx.buffer_usages(COMPUTE).counter, &[0_u32, 24]);
         let counter = CounterBuffer { buffer: counters.raw(), offset: 4 };
         let set = app.set.raw;
         let (mut capture, pipeline, target) = (app.gpu.new_capture(), &app.pipeline, &app.target);
-        let desc = ArenaDesc::for_draws(3, 8).descriptor_sets(8);
+        let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(3, 8).into() };
         let mut arena = app.gpu.arena(&desc);
         let initial = vec![0xa5_u8; target.size() as usize];
         app.gpu.write(target, 0, &initial).unwrap();
@@ -333,7 +343,11 @@ fn captures_go_on_with_counters() {
                 let bound = CaptureBuffer::new(target.raw(), target.size());
                 let captured = [Some(bound)];
                 let counters = [Some(counter)];
-                let desc = CaptureDesc::new(pipeline).buffers(&captured).counters(&counters);
+                let desc = CaptureDesc {
+                    buffers: &captured,
+                    counters: &counters,
+                    ..CaptureDesc::new(pipeline)
+                };
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     // Without draws the application's set is not needed.
@@ -366,9 +380,9 @@ fn arenas_of_absurd_sizes_are_refused() {
     for resources in device::RESOURCES {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         for desc in [
-            ArenaDesc::new(16, 1 << 62).descriptor_sets(1),
-            ArenaDesc::new(u64::MAX, 16).descriptor_sets(1),
-            ArenaDesc::for_draws(1 << 31, u64::MAX),
+            ArenaSize { upload: 16, scratch: 1 << 62, descriptor_sets: 1 },
+            ArenaSize { upload: u64::MAX, scratch: 16, descriptor_sets: 1 },
+            ArenaDesc::new(1 << 31, u64::MAX).into(),
         ] {
             gpu.create_arena(&desc).unwrap_err();
         }

@@ -84,11 +84,13 @@ mod on_a_device {
 
     fn pipeline(gpu: &TestDevice, lowered: &Lowered) -> Owned<Pipeline> {
         let input = VertexInput::default();
-        let desc = PipelineDesc::new(lowered)
-            .topology(STRIP)
-            .provoking_vertex(ProvokingVertex::First)
-            .vertex_input(&input)
-            .render_pass(gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(STRIP.into()),
+            provoking_vertex: ProvokingVertex::First,
+            vertex_input: Some(&input),
+            render_pass: gpu.render_pass(),
+            ..PipelineDesc::new(lowered)
+        };
         gpu.pipeline(&desc)
     }
 
@@ -119,9 +121,9 @@ mod on_a_device {
         let lowered = lower(&gpu, SOURCE, Backend::Compute);
         let pipeline = pipeline(&gpu, &lowered);
         let context = gpu.context();
-        let usage = context.capture_buffer_usage(Backend::Compute)
-            | context.counter_buffer_usage(Backend::Compute)
-            | context.indirect_buffer_usage(Backend::Compute);
+        let usage = context.buffer_usages(Backend::Compute).capture
+            | context.buffer_usages(Backend::Compute).counter
+            | context.buffer_usages(Backend::Compute).indirect;
         let memory = gpu.buffer(1024, usage);
         let arguments = [DRAW.vertex_count, DRAW.instance_count, 0, 0];
         gpu.write(&memory, 0, bytemuck::cast_slice(&[COUNTER; 256])).unwrap();
@@ -130,7 +132,7 @@ mod on_a_device {
         let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
             .map(|kind| gpu.query_pool(kind, 1));
         let kernels = gpu.kernels();
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 8));
+        let mut arena = gpu.arena(&ArenaDesc::new(4, 8));
         let buffer = memory.raw();
         let submitted = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -141,11 +143,15 @@ mod on_a_device {
                 let counter = Some(CounterBuffer::new(buffer));
                 let buffers = [Some(CaptureBuffer { buffer, offset: 256, size: 256 })];
                 let counters = [counter];
-                let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
+                let desc = CaptureDesc {
+                    buffers: &buffers,
+                    counters: &counters,
+                    ..CaptureDesc::new(&pipeline)
+                };
                 let mut capture = Capture::new(ctx, &kernels);
                 let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 for pool in &pools {
-                    recorder.begin_query(pool, 0)?;
+                    recorder.begin_query(pool, 0, 0)?;
                 }
                 if is_indirect {
                     let draws = IndirectDraw {
@@ -160,7 +166,7 @@ mod on_a_device {
                     recorder.draw(STRIP, &DRAW)?;
                 }
                 for pool in &pools {
-                    recorder.end_query(pool.kind())?;
+                    recorder.end_query(pool.kind(), 0)?;
                 }
                 recorder.end(&[counter])?;
                 ctx.capture_barrier(cmd, Backend::Compute, ConsumerScope::HOST);
@@ -200,7 +206,7 @@ mod on_a_device {
         let pipeline = pipeline(&gpu, &lowered);
         let pass = (gpu.render_pass(), gpu.framebuffer());
         let context = gpu.context();
-        let usage = context.capture_buffer_usage(backend) | context.counter_buffer_usage(backend);
+        let usage = context.buffer_usages(backend).capture | context.buffer_usages(backend).counter;
         let memory = gpu.buffer(2048, usage);
         gpu.write(&memory, 0, bytemuck::cast_slice(&[COUNTER; 512])).unwrap();
         let own = kind.map(|kind| gpu.query_pool(kind, 1));
@@ -215,12 +221,12 @@ mod on_a_device {
             unsafe { raw.create_query_pool(&info, None) }.unwrap()
         });
         let kernels = gpu.kernels();
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 8));
+        let mut arena = gpu.arena(&ArenaDesc::new(4, 8));
         let buffer = memory.raw();
         let recorded = gpu.submit(|ctx, cmd| {
             let counter = Some(CounterBuffer::new(buffer));
             let buffers = [Some(CaptureBuffer { buffer, offset: 64, size: room * 3 * 16 })];
-            let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+            let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&pipeline) };
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
                 if let (Some(own), Some(native)) = (&own, &native) {
@@ -233,14 +239,14 @@ mod on_a_device {
                 if let (Some(own), Some(native)) = (&own, &native) {
                     match backend {
                         Backend::Native => raw.cmd_begin_query(cmd, *native, 0, Default::default()),
-                        _ => recorder.begin_query(own, 0)?,
+                        _ => recorder.begin_query(own, 0, 0)?,
                     }
                 }
                 recorder.draw(STRIP, &DRAW)?;
                 if let (Some(own), Some(native)) = (&own, &native) {
                     match backend {
                         Backend::Native => raw.cmd_end_query(cmd, *native, 0),
-                        _ => recorder.end_query(own.kind())?,
+                        _ => recorder.end_query(own.kind(), 0)?,
                     }
                 }
                 let recorded = recorder.end(&[counter])?;

@@ -108,12 +108,14 @@ pub fn pipeline_of(
     lowered: &Lowered,
     options: PipelineOptions,
 ) -> Pipeline {
-    let desc = PipelineDesc::new(lowered)
-        .topology(options.topology)
-        .dynamic_topology(!options.specialize)
-        .provoking_vertex(options.provoking)
-        .vertex_input(&shader.vertex_input)
-        .render_pass(render_pass);
+    let desc = PipelineDesc {
+        topology: Some(options.topology.into()),
+        specialize_topology: options.specialize,
+        provoking_vertex: options.provoking,
+        vertex_input: Some(&shader.vertex_input),
+        render_pass,
+        ..PipelineDesc::new(lowered)
+    };
     // SAFETY: the context is of a live device.
     unsafe { Pipeline::new(ctx, &desc) }.unwrap()
 }
@@ -128,12 +130,14 @@ pub fn identifying_pipeline(gpu: &TestDevice) -> Owned<Pipeline> {
 pub fn restarting_pipeline(gpu: &TestDevice, provoking_vertex: ProvokingVertex) -> Owned<Pipeline> {
     let shader = ProbeShader::identify();
     let lowered = lower(gpu, &shader, Backend::Compute);
-    let desc = PipelineDesc::new(&lowered)
-        .topology(PrimitiveTopology::TriangleStrip)
-        .dynamic_topology(true)
-        .provoking_vertex(provoking_vertex)
-        .primitive_restart(true)
-        .vertex_input(&shader.vertex_input);
+    let desc = PipelineDesc {
+        topology: Some(PrimitiveTopology::TriangleStrip.into()),
+        specialize_topology: false,
+        provoking_vertex,
+        primitive_restart: true,
+        vertex_input: Some(&shader.vertex_input),
+        ..PipelineDesc::new(&lowered)
+    };
     gpu.pipeline(&desc)
 }
 
@@ -371,12 +375,14 @@ impl Draws<'_> {
         let &Draws { lowered, vertex_input, topology, push_constants, .. } = self;
         let set_layouts: Vec<_> = self.sets.iter().map(|set| set.layout).collect();
         let sets: Vec<_> = self.sets.iter().map(|set| set.raw).collect();
-        let desc = PipelineDesc::new(lowered)
-            .topology(topology)
-            .dynamic_topology(true)
-            .vertex_input(vertex_input)
-            .set_layouts(&set_layouts)
-            .render_pass(gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(topology.into()),
+            specialize_topology: false,
+            vertex_input: Some(vertex_input),
+            set_layouts: &set_layouts,
+            render_pass: gpu.render_pass(),
+            ..PipelineDesc::new(lowered)
+        };
         // SAFETY: the context is of a live device.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let records: u64 = (self.draws.iter())

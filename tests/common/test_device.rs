@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, MemoryLocation, Pipeline, PipelineDesc, QueryKind,
+    Arena, ArenaSize, Buffer, Capture, MemoryLocation, Pipeline, PipelineDesc, QueryKind,
     QueryPool, RuntimeError,
 };
 use vkxfb_probe::gpu::{Gpu, Message, OpenOptions};
@@ -75,7 +75,7 @@ impl TestDevice {
         bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
     }
 
-    pub fn arena(&mut self, desc: &ArenaDesc) -> Owned<Arena> {
+    pub fn arena(&mut self, desc: impl Into<ArenaSize>) -> Owned<Arena> {
         let arena = self.create_arena(desc).unwrap();
         self.own(arena, Gpu::destroy_arena)
     }

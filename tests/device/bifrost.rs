@@ -43,12 +43,12 @@ type Kind = (&'static str, fn(ExpectedDraws) -> ExpectedDraws);
 /// The kinds of draws. If draws of a kind may need a second pipeline, it is the one of [`OTHERS`].
 const KINDS: [Kind; 7] = [
     ("plain", |draws| draws),
-    ("single", |draws| draws.checked(true)),
-    ("indexed", |draws| draws.indexed(true)),
-    ("batched", |draws| draws.several(true)),
-    ("general", |draws| draws.indirect(true)),
-    ("single restart", |draws| draws.restart(true)),
-    ("restart", |draws| draws.restart(true).indirect(true)),
+    ("single", |draws| ExpectedDraws { checked: true, ..draws }),
+    ("indexed", |draws| ExpectedDraws { indexed: true, ..draws }),
+    ("batched", |draws| ExpectedDraws { several: true, ..draws }),
+    ("general", |draws| ExpectedDraws { indirect: true, ..draws }),
+    ("single restart", |draws| ExpectedDraws { restart: true, ..draws }),
+    ("restart", |draws| ExpectedDraws { restart: true, indirect: true, ..draws }),
 ];
 
 const OTHERS: [(&str, Kind); 4] = [
@@ -239,10 +239,12 @@ fn compiles_everything() {
                     if is_for_one && topology.is_none() {
                         continue;
                     }
-                    let mut desc =
-                        PipelineDesc::new(&lowered).primitive_restart(kind.ends_with("restart"));
+                    let mut desc = PipelineDesc {
+                        primitive_restart: kind.ends_with("restart"),
+                        ..PipelineDesc::new(&lowered)
+                    };
                     if let Some(topology) = topology {
-                        desc = desc.topology(topology);
+                        desc = PipelineDesc { topology: Some(topology.into()), ..desc };
                     }
                     // SAFETY: the device is live, and the pipeline is of it.
                     unsafe {

@@ -88,13 +88,13 @@ fn record(names: bool) -> Vec<String> {
         let pipeline = Pipeline::new(ctx, &PipelineDesc::new(&lowered)).unwrap();
         let kernels = Kernels::new(ctx).unwrap();
         kernels.prepare_each(ctx, &[Kernel::Resume], vk::PipelineCache::null()).unwrap();
-        let mut arena = Arena::new(ctx, allocator, &ArenaDesc::for_draws(1, 1)).unwrap();
-        let desc = vkxfb::BufferDesc::new(
-            "captured",
-            64,
-            ctx.capture_buffer_usage(Backend::Compute),
-            vkxfb::MemoryLocation::Device,
-        );
+        let mut arena = Arena::new(ctx, allocator, &ArenaDesc::new(1, 1)).unwrap();
+        let desc = vkxfb::BufferDesc {
+            name: "captured",
+            size: 64,
+            usage: ctx.buffer_usages(Backend::Compute).capture,
+            location: vkxfb::MemoryLocation::Device,
+        };
         let captured = vkxfb::Buffer::new(ctx, allocator, &desc).unwrap();
         let pool = device.create_command_pool(&Default::default(), None).unwrap();
         let info =
@@ -102,7 +102,7 @@ fn record(names: bool) -> Vec<String> {
         let cmd = device.allocate_command_buffers(&info).unwrap()[0];
         device.begin_command_buffer(cmd, &Default::default()).unwrap();
         let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
-        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let desc = CaptureDesc { buffers: &bound, ..CaptureDesc::new(&pipeline) };
         let mut capture = Capture::new(ctx, &kernels);
         let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc).unwrap();
         recorder.draw(PrimitiveTopology::PointList, &Draw::new(3)).unwrap();

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use ash::vk;
+use vkxfb::runtime::ArenaSize;
 use vkxfb::runtime::{DrawIndexed, ExpectedDraws, IndexBuffer, IndexType};
 use vkxfb::{
     Arena, ArenaDesc, Backend, Capture, CaptureBuffer, CaptureDesc, Draw, Kernels, Pipeline,
@@ -77,8 +78,9 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(created(), 0);
         assert_eq!(pipeline.raw(), vk::Pipeline::null());
         // As many as are asked for.
-        let several = ExpectedDraws::new(PrimitiveTopology::PointList).several(true);
-        let prepared = Pipeline::new(ctx, &desc.prepared(&[several])).unwrap();
+        let several =
+            ExpectedDraws { several: true, ..ExpectedDraws::new(PrimitiveTopology::PointList) };
+        let prepared = Pipeline::new(ctx, &PipelineDesc { prepared: &[several], ..desc }).unwrap();
         // One for several, and one for those among them that share no dispatch.
         assert_eq!(created(), 2);
         prepared.prepare(ctx, &[several, several], no_cache).unwrap();
@@ -86,14 +88,14 @@ fn pipelines_are_created_when_they_are_needed() {
         kernels.prepare_each(ctx, &[Kernel::Results, Kernel::Results], no_cache).unwrap();
         assert_eq!(created(), 1);
 
-        let desc = ArenaDesc::for_draws(400, 4000).scratch(32 << 20);
+        let desc = ArenaSize { scratch: 32 << 20, ..ArenaDesc::new(400, 4000).into() };
         let mut arena = Arena::new(ctx, allocator, &desc).unwrap();
-        let desc = vkxfb::BufferDesc::new(
-            "captured",
-            1 << 20,
-            ctx.capture_buffer_usage(Backend::Compute),
-            vkxfb::MemoryLocation::Device,
-        );
+        let desc = vkxfb::BufferDesc {
+            name: "captured",
+            size: 1 << 20,
+            usage: ctx.buffer_usages(Backend::Compute).capture,
+            location: vkxfb::MemoryLocation::Device,
+        };
         let captured = vkxfb::Buffer::new(ctx, allocator, &desc).unwrap();
         let pool = device.create_command_pool(&Default::default(), None).unwrap();
         let info =
@@ -103,7 +105,7 @@ fn pipelines_are_created_when_they_are_needed() {
         let bound = [Some(CaptureBuffer::new(captured.raw(), captured.size()))];
         let mut capture = Capture::new(ctx, &kernels);
         let mut record_draws = |draws: &[(PrimitiveTopology, u32)], pipeline: &Pipeline| {
-            let desc = CaptureDesc::new(pipeline).buffers(&bound);
+            let desc = CaptureDesc { buffers: &bound, ..CaptureDesc::new(pipeline) };
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
             for (topology, vertices) in draws {
                 recorder.draw(*topology, &Draw::new(*vertices))?;
@@ -146,7 +148,7 @@ fn pipelines_are_created_when_they_are_needed() {
         }
         // Those of other topologies can be prepared, too.
         let fan = PrimitiveTopology::TriangleFan;
-        let fans = ExpectedDraws::new(fan).several(true).large(true);
+        let fans = ExpectedDraws { several: true, large: true, ..ExpectedDraws::new(fan) };
         for more in [3, 0] {
             pipeline.prepare(ctx, &[fans], no_cache).unwrap();
             assert_eq!(created(), more);
@@ -156,17 +158,17 @@ fn pipelines_are_created_when_they_are_needed() {
 
         // Draws with primitive restart have pipelines of their own, and the others have those of
         // pipelines without.
-        let desc = PipelineDesc::new(&lowered).primitive_restart(true);
+        let desc = PipelineDesc { primitive_restart: true, ..PipelineDesc::new(&lowered) };
         let restarting = Pipeline::new(ctx, &desc).unwrap();
-        let any = ExpectedDraws::new(points).indirect(true);
-        restarting.prepare(ctx, &[any, any.restart(true)], no_cache).unwrap();
+        let any = ExpectedDraws { indirect: true, ..ExpectedDraws::new(points) };
+        restarting.prepare(ctx, &[any, ExpectedDraws { restart: true, ..any }], no_cache).unwrap();
         assert_eq!(created(), 2);
         restarting.prepare(ctx, &[several], no_cache).unwrap();
         assert_eq!(created(), 2);
         kernels.prepare(ctx, no_cache).unwrap();
         created();
         let mut record_indexed = |draws: &[(PrimitiveTopology, bool, u32)]| {
-            let desc = CaptureDesc::new(&restarting).buffers(&bound);
+            let desc = CaptureDesc { buffers: &bound, ..CaptureDesc::new(&restarting) };
             let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
             // Nothing is submitted.
             recorder.bind_index_buffer(&IndexBuffer::new(

@@ -99,9 +99,11 @@ impl Whole {
         draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Result<(), RuntimeError> {
         let counters = [Some(CounterBuffer::new(self.counter.raw()))];
-        let desc = CaptureDesc::new(&self.pipeline)
-            .buffers(self.captured.as_capture_buffers())
-            .counters(if resumes { &counters } else { &[] });
+        let desc = CaptureDesc {
+            buffers: self.captured.as_capture_buffers(),
+            counters: if resumes { &counters } else { &[] },
+            ..CaptureDesc::new(&self.pipeline)
+        };
         let (cmd, readers) = (self.cmd, ConsumerScope::HOST | ConsumerScope::TRANSFER);
         // SAFETY: the handles live until the command buffer is reset.
         unsafe { self.xfb.capture_with_counters(cmd, &desc, &counters, readers, draw) }.map(drop)
@@ -109,7 +111,7 @@ impl Whole {
 }
 
 fn vertices(first: u32, count: u32) -> Draw {
-    Draw::new(count).first_vertex(first)
+    Draw { first_vertex: first, ..Draw::new(count) }
 }
 
 /// Returns the numbers of these vertices, and after them what is in the rest of the capture buffer.
@@ -153,7 +155,7 @@ fn captures_wait_for_what_read_the_one_before() {
                 };
                 // Without counters no barrier of a kernel orders them by chance.
                 let buffers = whole.captured.as_capture_buffers();
-                let desc = CaptureDesc::new(&whole.pipeline).buffers(buffers);
+                let desc = CaptureDesc { buffers, ..CaptureDesc::new(&whole.pipeline) };
                 let (cmd, readers) = (whole.cmd, ConsumerScope::HOST | ConsumerScope::TRANSFER);
                 // SAFETY: the handles live until the submission is done.
                 unsafe { whole.xfb.capture(cmd, &desc, readers, draw) }.unwrap();

@@ -7,8 +7,6 @@ use ash::vk;
 use ash::vk::{DriverId, PhysicalDeviceType};
 use vkxfb::lower::Backend;
 use vkxfb::runtime::DeviceIdentity;
-use vkxfb::runtime::tunings::TUNINGS;
-use vkxfb::runtime::workarounds::WORKAROUNDS;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CaptureNeeds, Context, IndirectDraw, Recorder,
     required_features,
@@ -146,26 +144,6 @@ fn other_drivers_have_what_they_report() {
     assert_eq!(active(swiftshader), of_processors);
 }
 
-#[test]
-fn every_tuning_says_where_and_why() {
-    for (number, tuning) in TUNINGS.iter().enumerate() {
-        assert!([tuning.devices, tuning.reason].iter().all(|text| text.len() > 10), "{tuning:?}");
-        let others = &TUNINGS[number + 1..];
-        assert!(others.iter().all(|other| other.name != tuning.name), "{tuning:?}");
-    }
-}
-
-#[test]
-fn every_workaround_says_where_why_and_until_when() {
-    for (number, workaround) in WORKAROUNDS.iter().enumerate() {
-        let texts = [workaround.devices, workaround.reason, workaround.removal];
-        assert!(texts.iter().all(|text| text.len() > 10), "{workaround:?}");
-        assert!(workaround.link.starts_with("https://"), "{workaround:?}");
-        let others = &WORKAROUNDS[number + 1..];
-        assert!(others.iter().all(|other| other.name != workaround.name), "{workaround:?}");
-    }
-}
-
 static INDIRECT: AtomicU32 = AtomicU32::new(0);
 
 /// Counts its calls, and does nothing, like panvk on Bifrost.
@@ -192,7 +170,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
     let stride = u64::from(lowered.layout.strides[0].unwrap());
     let ctx = gpu.context();
     let usages =
-        (ctx.capture_buffer_usage(Backend::Compute), ctx.indirect_buffer_usage(Backend::Compute));
+        (ctx.buffer_usages(Backend::Compute).capture, ctx.buffer_usages(Backend::Compute).indirect);
     let target = gpu.buffer(100 * stride, usages.0);
     let arguments = gpu.buffer(16, usages.1);
     let command: [u32; 4] = [7, 2, 3, 1];
@@ -224,18 +202,18 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         capabilities.device_id = device_id;
         // SAFETY: the device was created with that.
         let ctx = unsafe { Context::new(&instance, &raw, capabilities, enabled.clone()) }.unwrap();
-        assert_eq!(ctx.has_indirect_dispatch(), indirect == 1);
-        assert_eq!(ctx.has_indirect_draws(), indirect == 1);
+        assert_eq!(ctx.settings().indirect_dispatch, indirect == 1);
+        assert_eq!(ctx.settings().indirect_draws, indirect == 1);
         let pass = gpu.render_pass();
         let pipeline = device::pipeline_of(&ctx, pass, &shader, &lowered, options);
 
         gpu.write(&target, 0, &vec![0xa5; target.size() as usize]).unwrap();
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 4));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 4));
         let kernels = gpu.kernels();
         INDIRECT.store(0, Ordering::Relaxed);
         gpu.submit(|_, cmd| {
             let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-            let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+            let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&pipeline) };
             let draw = IndirectDraw {
                 buffer: arguments.raw(),
                 offset: 0,

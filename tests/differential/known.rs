@@ -110,7 +110,7 @@ pub fn excluded(
         if shader.core_layer {
             return Some("the device is opened without shaderOutputLayer and -ViewportIndex");
         }
-        if !gpu.capabilities().has_extension(ash::ext::shader_viewport_index_layer::NAME) {
+        if !gpu.capabilities().extensions.contains(ash::ext::shader_viewport_index_layer::NAME) {
             return Some("no VK_EXT_shader_viewport_index_layer");
         }
     }

@@ -128,11 +128,13 @@ impl ShaderWorker {
             self.report.exclude(backend, reason);
             return;
         }
-        let desc = PipelineDesc::new(&lowered)
-            .topology(case.topology)
-            .dynamic_topology(!case.specialize)
-            .vertex_input(&case.shader.vertex_input)
-            .render_pass(self.gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(case.topology.into()),
+            specialize_topology: case.specialize,
+            vertex_input: Some(&case.shader.vertex_input),
+            render_pass: self.gpu.render_pass(),
+            ..PipelineDesc::new(&lowered)
+        };
         if backend != Backend::Native {
             let specialization = desc.specialization(self.gpu.context());
             let words = lowered.specialized(&specialization.constants()).unwrap();

@@ -13,9 +13,9 @@ send_and_sync! {
         Selector, Varying,
     }
     vkxfb_rewriter::counts { BoundBuffer, DrawCounts }
-    vkxfb::runtime { Barrier, BufferSet, ContextId, DeviceIdentity }
-    vkxfb::runtime::tunings { Tuning, TuningEffect }
-    vkxfb::runtime::workarounds { Workaround, WorkaroundEffect }
+    vkxfb::runtime { Barrier, BufferSet, BufferUsages, DeviceIdentity, Settings }
+    vkxfb::runtime { Tuning, TuningEffect }
+    vkxfb::runtime { Workaround, WorkaroundEffect }
     vkxfb_rewriter::lower {
         Backend, Captures<'static>, Effects, LowerError, Lowered, ResourcePlan, Shader<'static>,
     }
@@ -33,11 +33,11 @@ send_and_sync! {
     }
     vkxfb { Device }
     vkxfb::runtime {
-        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc, ArenaRing,
+        AddressSource, Allocation, AllocationRequest<'static>, Arena, ArenaAccess<'static>, ArenaDesc<'static>, ArenaRing, ArenaSize,
         Buffer, BufferDesc<'static>, ByteCountDraw, Capabilities, Capture, CaptureBuffer, Captured,
         CaptureDesc<'static>, CaptureNeeds, CaptureOrder, ConditionalRendering, ConsumerScope, Context, CounterBuffer, CreateInfoAdditions,
         Draw, DrawCommands, DrawIndexed, ExpectedDraws, IndexBuffer, IndexType, IndirectDraw, LateDraws,
-        Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization,
+        Kernels, Limits, MemoryLocation, Pipeline, PipelineDesc<'static>, PipelineSpecialization, PipelineUse<'static>,
         PortabilitySupport, Profile, ProvokingVertexSupport, RawDevice, QueryKind, QueryPool, QueryResult, Recorded, Recorder<'static>,
         RequiredFeatures, ResultTarget, RuntimeError, ErrorKind, SimpleAllocator, TransformFeedbackSupport, Unavailable,
         Stages<'static>, StagesError, Variants, VertexBuffer, VertexDivisorSupport,

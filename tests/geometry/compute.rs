@@ -6,9 +6,9 @@ use ash::vk;
 use vkxfb::lower::compute::{self, WorkgroupSizes};
 use vkxfb::lower::{Backend, LowerError, Lowered, Shader};
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer,
-    IndexBuffer, Kernels, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder, RuntimeError,
-    VertexBuffer,
+    Arena, ArenaDesc, ArenaSize, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
+    CounterBuffer, IndexBuffer, Kernels, Pipeline, PipelineDesc, PipelineUse, QueryKind, QueryPool,
+    Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError};
 
@@ -19,11 +19,9 @@ use crate::compile::Modules;
 use crate::native::Found;
 
 /// Returns the smallest arena that the documentation of [`ArenaDesc`] allows.
-fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
-    // Everything counts once for each stream, those that are only queried included.
+fn arena(case: &Case, pipeline: &Pipeline) -> ArenaSize {
     let queried = case.queries.iter().map(|query| query.stream + 1).max().unwrap_or(1);
-    let streams = u64::from(pipeline.stream_count().max(queried));
-    let captures = streams * case.sections.len() as u64;
+    let captures = case.sections.len() as u64;
     // Of draws that the CPU knows, and of others.
     let (mut draws, mut primitives, mut restarted_draws) = ([0u64; 2], 0, 0);
     let indices = case.indices.size / u64::from(case.index_type.size());
@@ -45,15 +43,21 @@ fn arena(case: &Case, pipeline: &Pipeline) -> ArenaDesc {
         }
         restarted_draws += u64::from(restarted);
     }
-    let ends = case.queries.len() as u64 * captures;
-    let desc = ArenaDesc::for_draws(captures, streams * (draws[0] + draws[1]) + ends)
-        .with_restarts(streams * restarted_draws, indices)
-        .with_pipeline(pipeline, captures)
-        .with_later_stages(pipeline, draws[0], primitives);
-    match draws[1] {
-        0 => desc,
-        _ => desc.with_later_stages(pipeline, draws[1], u64::MAX),
-    }
+    let used = PipelineUse {
+        pipeline,
+        binds: captures,
+        draws: draws[0] + draws[1],
+        primitives,
+        unknown_draws: draws[1],
+    };
+    ArenaSize::from(ArenaDesc {
+        queries: case.queries.len() as u64 * captures,
+        queried_streams: queried.into(),
+        restarted_draws,
+        restarted_indices: indices,
+        pipelines: &[used],
+        ..ArenaDesc::new(captures, draws[0] + draws[1])
+    })
 }
 
 /// The reason why there is no result.
@@ -102,19 +106,21 @@ pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failu
 /// Captures a case, and returns its memory and queries.
 pub fn run(gpu: &mut TestDevice, case: &Case, lowered: &Lowered) -> Result<Found, Failure> {
     let vertex_input = case.vertex_input();
-    let desc = PipelineDesc::new(lowered)
-        .topology(case.topology)
-        .dynamic_topology(case.seed.is_multiple_of(4))
-        .provoking_vertex(case.provoking)
-        .primitive_restart(case.restart)
-        .vertex_input(&vertex_input);
+    let desc = PipelineDesc {
+        topology: Some(case.topology.into()),
+        specialize_topology: !case.seed.is_multiple_of(4),
+        provoking_vertex: case.provoking,
+        primitive_restart: case.restart,
+        vertex_input: Some(&vertex_input),
+        ..PipelineDesc::new(lowered)
+    };
     let pipeline = gpu.try_pipeline(&desc)?;
     let ctx = gpu.context();
-    let usage = ctx.capture_buffer_usage(Backend::Compute)
-        | ctx.vertex_buffer_usage(Backend::Compute)
-        | ctx.index_buffer_usage(Backend::Compute)
-        | ctx.indirect_buffer_usage(Backend::Compute)
-        | ctx.counter_buffer_usage(Backend::Compute);
+    let usage = ctx.buffer_usages(Backend::Compute).capture
+        | ctx.buffer_usages(Backend::Compute).vertex
+        | ctx.buffer_usages(Backend::Compute).index
+        | ctx.buffer_usages(Backend::Compute).indirect
+        | ctx.buffer_usages(Backend::Compute).counter;
     let memory = gpu.filled(usage, &case.image);
     let count = case.queries.len().max(1) as u32;
     let pools = [
@@ -184,21 +190,24 @@ impl Recording<'_> {
         let captures = case.captures.map(|capture| capture.map(bound));
         let vertices: Vec<VertexBuffer> = (0..)
             .zip(&case.vertices)
-            .map(|(binding, bound)| {
-                VertexBuffer::new(binding, buffer, bound.size).offset(bound.offset)
+            .map(|(binding, bound)| VertexBuffer {
+                offset: bound.offset,
+                ..VertexBuffer::new(binding, buffer, bound.size)
             })
             .collect();
         let begin = self.counters(&section.begin);
-        let desc = CaptureDesc::new(self.pipeline)
-            .buffers(&captures)
-            .vertex_buffers(&vertices)
-            .counters(&begin);
+        let desc = CaptureDesc {
+            buffers: &captures,
+            vertex_buffers: &vertices,
+            counters: &begin,
+            ..CaptureDesc::new(self.pipeline)
+        };
         let is_last = number + 1 == case.sections.len();
         unsafe {
             let mut capture = Capture::new(self.ctx, self.kernels);
             let mut recorder = Recorder::begin(&mut capture, arena, self.cmd, &desc)?;
             let indices = IndexBuffer::new(buffer, case.indices.size, case.index_type);
-            recorder.bind_index_buffer(&indices.offset(case.indices.offset))?;
+            recorder.bind_index_buffer(&IndexBuffer { offset: case.indices.offset, ..indices })?;
             let whole = |span: &Span| *span == Span::Whole;
             // A query goes on where the next recorder begins it again.
             self.begin_queries(&mut recorder, whole)?;
@@ -233,9 +242,7 @@ impl Recording<'_> {
     ) -> Result<(), RuntimeError> {
         for (place, query) in (0..).zip(&self.case.queries) {
             if which(&query.span) {
-                unsafe {
-                    recorder.begin_query_indexed(self.pool(query.kind), place, query.stream)
-                }?;
+                unsafe { recorder.begin_query(self.pool(query.kind), place, query.stream) }?;
             }
         }
         Ok(())
@@ -247,7 +254,7 @@ impl Recording<'_> {
         which: impl Fn(&Span) -> bool,
     ) -> Result<(), RuntimeError> {
         for query in self.case.queries.iter().filter(|query| which(&query.span)) {
-            recorder.end_query_indexed(self.pool(query.kind).kind(), query.stream)?;
+            recorder.end_query(self.pool(query.kind).kind(), query.stream)?;
         }
         Ok(())
     }

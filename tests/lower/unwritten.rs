@@ -336,7 +336,8 @@ fn the_probe_calls_no_backend_wrong_for_it() {
     let source =
         SHADER.replace("uint v = gl_VertexIndex;", "uint v = gl_VertexIndex; gl_PointSize = 1.0;");
     let mut gpu = open_with(OpenOptions::default());
-    let mut plan = Plan::full(gpu.backends(), gpu.context().max_workgroups_per_axis()).unwrap();
+    let mut plan =
+        Plan::full(gpu.backends(), gpu.context().settings().max_workgroups_per_axis).unwrap();
     plan.quick();
     plan.subjects = vec![subject(&source)];
     let mut report = ProbeReport::new(run::device_info(&gpu), "");

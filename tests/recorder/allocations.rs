@@ -89,24 +89,26 @@ impl Everything {
         let lowered = Subject::built_in(shader.clone()).unwrap().lower(COMPUTE, &target).unwrap();
         let pipelines = [false, true].map(|primitive_restart| {
             let set_layouts = [set.layout];
-            let desc = PipelineDesc::new(&lowered)
-                .topology(STRIP)
-                .dynamic_topology(true)
-                .primitive_restart(primitive_restart)
-                .vertex_input(&shader.vertex_input)
-                .set_layouts(&set_layouts);
+            let desc = PipelineDesc {
+                topology: Some(STRIP.into()),
+                specialize_topology: false,
+                primitive_restart,
+                vertex_input: Some(&shader.vertex_input),
+                set_layouts: &set_layouts,
+                ..PipelineDesc::new(&lowered)
+            };
             gpu.pipeline(&desc)
         });
-        let usage = ctx.vertex_buffer_usage(COMPUTE)
-            | ctx.index_buffer_usage(COMPUTE)
-            | ctx.indirect_buffer_usage(COMPUTE)
-            | ctx.capture_buffer_usage(COMPUTE)
+        let usage = ctx.buffer_usages(COMPUTE).vertex
+            | ctx.buffer_usages(COMPUTE).index
+            | ctx.buffer_usages(COMPUTE).indirect
+            | ctx.buffer_usages(COMPUTE).capture
             | vk::BufferUsageFlags::UNIFORM_BUFFER;
         let memory = SIZES.map(|size| gpu.buffer(size, usage));
         gpu.write(&memory[0], 0, &vec![0; memory[0].size() as usize]).unwrap();
         // SAFETY: the buffer has the usage, and nothing was submitted.
         unsafe { set.write_range(ctx.device(), memory[0].raw(), 0, 16) };
-        let counters = gpu.filled(ctx.counter_buffer_usage(COMPUTE), &[0_u32; 4]);
+        let counters = gpu.filled(ctx.buffer_usages(COMPUTE).counter, &[0_u32; 4]);
         let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
             .map(|kind| gpu.query_pool(kind, most_draws()));
         Self { shader, pipelines, memory, counters, pools, set, gpu }
@@ -114,7 +116,11 @@ impl Everything {
 
     fn arena(&mut self) -> Owned<Arena> {
         let draws = u64::from(most_draws());
-        let desc = ArenaDesc::for_draws(4 * draws, 4 * draws).with_restarts(draws, INDICES.into());
+        let desc = ArenaDesc {
+            restarted_draws: draws,
+            restarted_indices: INDICES.into(),
+            ..ArenaDesc::new(4 * draws, 4 * draws)
+        };
         self.gpu.arena(&desc)
     }
 
@@ -150,10 +156,12 @@ impl Everything {
         };
         let restarts = usize::from(kind == Kind::Restarted);
         let captured = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-        let desc = CaptureDesc::new(&self.pipelines[restarts])
-            .buffers(&captured)
-            .vertex_buffers(&buffers)
-            .counters(&counters);
+        let desc = CaptureDesc {
+            buffers: &captured,
+            vertex_buffers: &buffers,
+            counters: &counters,
+            ..CaptureDesc::new(&self.pipelines[restarts])
+        };
         let (pools, set) = (&self.pools, self.set.raw);
         self.gpu
             .submit(|ctx, cmd| {
@@ -230,10 +238,10 @@ unsafe fn draw(
             ),
             Kind::Queries => {
                 for pool in pools {
-                    recorder.begin_query(pool, number)?;
+                    recorder.begin_query(pool, number, 0)?;
                 }
                 recorder.draw(STRIP, &plain)?;
-                pools.iter().try_for_each(|pool| recorder.end_query(pool.kind()))
+                pools.iter().try_for_each(|pool| recorder.end_query(pool.kind(), 0))
             }
             Kind::VertexBuffers => {
                 // Binding the same buffers again would have no effect.

@@ -4,8 +4,9 @@ use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::vulkan::vertex_input_descriptions;
 use vkxfb::runtime::{
-    ArenaDesc, ArenaRing, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, Pipeline, PipelineDesc, Recorder, RuntimeError, VertexBuffer,
+    ArenaDesc, ArenaRing, ArenaSize, Buffer, CaptureBuffer, CaptureDesc, CounterBuffer, Draw,
+    DrawIndexed, IndexBuffer, IndexType, Pipeline, PipelineDesc, PipelineUse, Recorder,
+    RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -56,7 +57,7 @@ fn pipeline(gpu: &TestDevice, attributes: u32) -> Owned<Pipeline> {
     let options = compute::Options::new(&vertex_input).target(target);
     let words = shader(attributes);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-    let desc = PipelineDesc::new(&lowered).topology(POINTS);
+    let desc = PipelineDesc { topology: Some(POINTS.into()), ..PipelineDesc::new(&lowered) };
     gpu.pipeline(&desc)
 }
 
@@ -65,7 +66,7 @@ fn open(resources: Resources) -> TestDevice {
 }
 
 fn target(gpu: &mut TestDevice) -> Owned<Buffer> {
-    gpu.buffer(4, gpu.context().capture_buffer_usage(COMPUTE))
+    gpu.buffer(4, gpu.context().buffer_usages(COMPUTE).capture)
 }
 
 /// Records ten frames with a ring of three arenas, each of which has room for one capture. The
@@ -77,17 +78,16 @@ fn a_ring_serves_frame_after_frame() {
         let mut gpu = open(resources);
         let pipeline = pipeline(&gpu, 0);
         let target = target(&mut gpu);
-        let counter = gpu.buffer(4, gpu.context().counter_buffer_usage(COMPUTE));
+        let counter = gpu.buffer(4, gpu.context().buffer_usages(COMPUTE).counter);
         let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
         let counters = [Some(CounterBuffer::new(counter.raw()))];
-        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let desc = CaptureDesc { buffers: &bound, ..CaptureDesc::new(&pipeline) };
         let mut capture = gpu.new_capture();
-        let size = ArenaDesc::for_draws(1, 1);
+        let size = ArenaDesc::new(1, 1);
         // SAFETY: each submission is waited for; all is of one device.
         let mut ring = gpu
             .submit_growing(|ctx, allocator, _| unsafe { ArenaRing::new(ctx, allocator, &size, 3) })
             .unwrap();
-        assert_eq!(ring.frames(), 3);
         let mut buffers = std::collections::BTreeSet::new();
         for frame in 0..10 {
             gpu.submit(|_, cmd| {
@@ -145,28 +145,40 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     const DRAWS: u64 = 40;
     let mut gpu = open(Resources::Best);
     let pipeline = pipeline(&gpu, ATTRIBUTES);
-    assert!(pipeline.attribute_bytes() > 0);
     let target = target(&mut gpu);
-    let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).vertex;
     let source = gpu.buffer(8, usage);
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
     let mut capture = gpu.new_capture();
     // Room for only the attributes, and not for any draw.
-    let none = ArenaDesc::new(0, 0);
-    let with = none.with_pipeline(&pipeline, DRAWS);
-    assert_eq!(with.upload, DRAWS * pipeline.attribute_bytes());
-    let sizes =
-        [(with.upload(with.upload - 16), false), (ArenaDesc::for_draws(1, 0), false), (with, true)];
+    let used = PipelineUse {
+        pipeline: &pipeline,
+        binds: DRAWS,
+        draws: DRAWS,
+        primitives: 0,
+        unknown_draws: 0,
+    };
+    let with = ArenaSize::from(ArenaDesc { pipelines: &[used], ..ArenaDesc::new(0, 0) });
+    assert_eq!(with.upload, DRAWS * 16 * u64::from(ATTRIBUTES - 1));
+    let less = ArenaSize { upload: with.upload - 16, ..with };
+    let sizes = [(less, false), (ArenaDesc::new(1, 0).into(), false), (with, true)];
     for (size, fits) in sizes {
         let mut arena = gpu.arena(&size);
         let result = gpu.submit(|_, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
             unsafe {
                 let buffers = [VertexBuffer::new(0, source.raw(), 8)];
-                let desc = CaptureDesc::new(&pipeline).buffers(&bound).vertex_buffers(&buffers);
+                let desc = CaptureDesc {
+                    buffers: &bound,
+                    vertex_buffers: &buffers,
+                    ..CaptureDesc::new(&pipeline)
+                };
                 let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 for draw in 0..DRAWS {
-                    let buffer = VertexBuffer::new(0, source.raw(), 4).offset(draw % 2 * 4);
+                    let buffer = VertexBuffer {
+                        offset: draw % 2 * 4,
+                        ..VertexBuffer::new(0, source.raw(), 4)
+                    };
                     recorder.bind_vertex_buffers(&[buffer])?;
                     recorder.draw(POINTS, &Draw::new(1))?;
                     // A draw with other buffers needs another dispatch.
@@ -186,9 +198,9 @@ fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
     let pipeline = pipeline(&gpu, 0);
     let target = target(&mut gpu);
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-    let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+    let desc = CaptureDesc { buffers: &bound, ..CaptureDesc::new(&pipeline) };
     let mut capture = gpu.new_capture();
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(2, 2));
+    let mut arena = gpu.arena(&ArenaDesc::new(2, 2));
     gpu.submit(|_, cmd| {
         // SAFETY: all outlives the submission, which is waited for.
         unsafe {
@@ -220,12 +232,12 @@ fn the_memory_of_restarts_is_named() {
         let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
         let target = target(&mut gpu);
         let size = 2 * u64::from(INDICES);
-        let indices = gpu.buffer(size, gpu.context().index_buffer_usage(COMPUTE));
+        let indices = gpu.buffer(size, gpu.context().buffer_usages(COMPUTE).index);
         let indices = IndexBuffer::new(indices.raw(), size, IndexType::Uint16);
         let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-        let desc = CaptureDesc::new(&pipeline).buffers(&bound);
+        let desc = CaptureDesc { buffers: &bound, ..CaptureDesc::new(&pipeline) };
         let mut capture = gpu.new_capture();
-        let mut record = |size: &ArenaDesc| {
+        let mut record = |size: &ArenaDesc<'_>| {
             let mut arena = gpu.arena(size);
             gpu.submit(|_, cmd| {
                 // SAFETY: the submission is waited for; all is of one device.
@@ -238,11 +250,11 @@ fn the_memory_of_restarts_is_named() {
                 }
             })
         };
-        let size = ArenaDesc::for_draws(1, 1);
+        let size = ArenaDesc::new(1, 1);
         let error = record(&size).unwrap_err().to_string();
-        let with = size.with_restarts(1, INDICES.into());
-        let restarts = with.scratch - size.scratch;
-        let named = format!("{restarts} of them for primitive restart (with_restarts)");
+        let with = ArenaDesc { restarted_draws: 1, restarted_indices: INDICES.into(), ..size };
+        let restarts = ArenaSize::from(&with).scratch - ArenaSize::from(&size).scratch;
+        let named = format!("{restarts} of them for primitive restart (restarted_draws)");
         assert!(error.contains(&named), "{error}");
         record(&with).unwrap();
     }

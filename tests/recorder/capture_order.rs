@@ -230,12 +230,16 @@ impl Player {
         let shader = ProbeShader::identify();
         assert_eq!(shader.stride(0), Some(RECORD));
         let lowered = device::lower(gpu, &shader, COMPUTE);
-        let desc = PipelineDesc::new(&lowered).topology(POINTS).primitive_restart(true);
+        let desc = PipelineDesc {
+            topology: Some(POINTS.into()),
+            primitive_restart: true,
+            ..PipelineDesc::new(&lowered)
+        };
         let pipeline = gpu.pipeline(&desc);
         let ctx = gpu.context();
-        let usage = ctx.capture_buffer_usage(COMPUTE)
-            | ctx.index_buffer_usage(COMPUTE)
-            | ctx.counter_buffer_usage(COMPUTE);
+        let usage = ctx.buffer_usages(COMPUTE).capture
+            | ctx.buffer_usages(COMPUTE).index
+            | ctx.buffer_usages(COMPUTE).counter;
         let size = u64::from(counter_offset(COUNTERS));
         let buffer = gpu.buffer(size, usage);
         let kind = QueryKind::TransformFeedbackStream;
@@ -261,7 +265,7 @@ impl Player {
             let recorded = match order {
                 Some(order) => {
                     if case.forgets {
-                        order.forget();
+                        order.reset();
                     }
                     capture.play_in_order(arena, cmd, order)
                 }
@@ -339,14 +343,18 @@ impl Player {
         let targets = [Some(CaptureBuffer { buffer, offset: bytes(first), size: bytes(count) })];
         let counter = |number| CounterBuffer { buffer, offset: counter_offset(number).into() };
         let begins = [case.begins.map(counter)];
-        let desc = CaptureDesc::new(&self.pipeline).buffers(&targets).counters(&begins);
+        let desc = CaptureDesc {
+            buffers: &targets,
+            counters: &begins,
+            ..CaptureDesc::new(&self.pipeline)
+        };
         unsafe {
             if !begin(capture, &desc)? {
                 return Ok(false);
             }
             let mut recorder = capture.recorder();
             if let Some(query) = case.query {
-                recorder.begin_query(&self.pool, query)?;
+                recorder.begin_query(&self.pool, query, 0)?;
             }
             recorder.set_primitive_restart(case.restarts)?;
             for points in &case.draws {
@@ -362,7 +370,7 @@ impl Player {
                 }
             }
             if case.query.is_some() && case.ends_query {
-                recorder.end_query(self.pool.kind())?;
+                recorder.end_query(self.pool.kind(), 0)?;
             }
             recorder.end(&[case.ends.map(counter)])?;
             Ok(true)
@@ -381,7 +389,7 @@ impl Player {
         });
         let before: Vec<u32> = dwords.collect();
         gpu.write(&self.buffer, 0, bytemuck::cast_slice(&before)).unwrap();
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1200, 1200));
+        let mut arena = gpu.arena(&ArenaDesc::new(1200, 1200));
         let played = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -412,7 +420,7 @@ impl Player {
         in_order: bool,
     ) -> (Vec<u32>, Vec<u8>) {
         self.run(gpu, |ctx, cmd, arena| {
-            let mut order = CaptureOrder::new();
+            let mut order = CaptureOrder::default();
             let barriers = cases.iter().map(|case| {
                 let order = in_order.then_some(&mut order);
                 // SAFETY: everything outlives the submission, which is waited for.
@@ -554,7 +562,7 @@ fn a_capture_before_one_that_fails_stays_recorded() {
 
 fn check_failure(gpu: &mut TestDevice, player: &Player, cases: &[Case; 2]) {
     let (_, expected) = player.run_each(gpu, cases, false);
-    let mut few = gpu.arena(&ArenaDesc::for_draws(1, 4));
+    let mut few = gpu.arena(&ArenaDesc::new(1, 4));
     let (recorded, captured) =
         player.run(gpu, |ctx, cmd, arena| {
             let mut capture = Capture::new(ctx, &player.kernels);

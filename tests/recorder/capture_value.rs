@@ -2,7 +2,7 @@
 //! occurs.
 
 use vkxfb::runtime::{
-    ArenaDesc, CaptureDesc, ConsumerScope, Context, Draw, Recorder, RuntimeError,
+    ArenaDesc, ArenaSize, CaptureDesc, ConsumerScope, Context, Draw, Recorder, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
@@ -93,7 +93,8 @@ fn a_capture_is_played_as_often_as_needed() {
             Some(_) => &counters[..],
             None => &[],
         };
-        let desc = CaptureDesc::new(&setup.pipeline).buffers(&targets).counters(begun);
+        let desc =
+            CaptureDesc { buffers: &targets, counters: begun, ..CaptureDesc::new(&setup.pipeline) };
         // SAFETY: all outlives the submissions, which are waited for.
         unsafe {
             capture.begin(&desc).unwrap();
@@ -104,7 +105,7 @@ fn a_capture_is_played_as_often_as_needed() {
         let written = u64::from(DRAWS);
         for time in 0..3 {
             setup.prepare(gpu, resumed.unwrap_or(0));
-            let mut arena = gpu.arena(&ArenaDesc::for_draws(1, written));
+            let mut arena = gpu.arena(&ArenaDesc::new(1, written));
             let recorded = gpu.submit(|ctx, cmd| {
                 // SAFETY: as above.
                 let recorded = unsafe { capture.play(&mut *arena, cmd) }?;
@@ -129,10 +130,12 @@ fn what_is_refused_is_not_lost() {
     each(512, |gpu, setup, resumed, what| {
         let mut capture = gpu.new_capture();
         let (targets, counters) = (setup.buffers(), [setup.counter()]);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 4).descriptor_sets(8));
-        let desc = CaptureDesc::new(&setup.pipeline)
-            .buffers(&targets)
-            .counters(if resumed.is_some() { &counters } else { &[] });
+        let mut arena = gpu.arena(&ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(1, 4).into() });
+        let desc = CaptureDesc {
+            buffers: &targets,
+            counters: if resumed.is_some() { &counters } else { &[] },
+            ..CaptureDesc::new(&setup.pipeline)
+        };
         let recorded = gpu.submit_growing(|ctx, allocator, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
             unsafe {
@@ -163,7 +166,7 @@ fn an_access_that_grows_serves_two_recordings() {
         let what = format!("{profile:?} {resources:?}");
         setup.prepare(&mut gpu, 0);
         let mut capture = gpu.new_capture();
-        let desc = ArenaDesc::new(4 << 10, 4 << 10).descriptor_sets(1);
+        let desc = ArenaSize { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
         let mut arena = gpu.arena(&desc);
         let (targets, counters) = (setup.buffers(), [setup.counter()]);
         let recorded = gpu.submit_growing(|ctx, allocator, cmd| {
@@ -171,8 +174,10 @@ fn an_access_that_grows_serves_two_recordings() {
             unsafe {
                 let mut access = arena.growing(allocator);
                 for half in 0..2 {
-                    let desc = CaptureDesc::new(&setup.pipeline).buffers(&targets);
-                    let desc = if half == 0 { desc } else { desc.counters(&counters) };
+                    let desc =
+                        CaptureDesc { buffers: &targets, ..CaptureDesc::new(&setup.pipeline) };
+                    let desc =
+                        if half == 0 { desc } else { CaptureDesc { counters: &counters, ..desc } };
                     let mut recorder = Recorder::begin(&mut capture, &mut access, cmd, &desc)?;
                     draw(&mut recorder, half * DRAWS, DRAWS)?;
                     recorder.end(&counters)?;
@@ -196,13 +201,17 @@ fn an_arena_grows_to_what_is_drawn() {
     for (profile, resources) in &WAYS[..2] {
         let (mut gpu, setup) = open(*profile, *resources, draws + 3);
         let mut capture = gpu.new_capture();
-        let desc = ArenaDesc::new(4 << 10, 4 << 10).descriptor_sets(1);
+        let desc = ArenaSize { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
         let mut arena = gpu.arena(&desc);
         for resumed in [None, Some(3), Some(3)] {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
             setup.prepare(&mut gpu, resumed.unwrap_or(0));
             let (targets, counters) = (setup.buffers(), [setup.counter()]);
-            let desc = CaptureDesc::new(&setup.pipeline).buffers(&targets);
+            let desc = CaptureDesc {
+                buffers: &targets,
+                counters: if resumed.is_some() { &counters } else { &[] },
+                ..CaptureDesc::new(&setup.pipeline)
+            };
             let before = arena.capacity();
             gpu.submit_growing(|ctx, allocator, cmd| {
                 // SAFETY: all outlives the submission, which is waited for.

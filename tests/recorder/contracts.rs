@@ -2,9 +2,9 @@
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Capture, CaptureBuffer, CaptureDesc, Context, ExpectedDraws, IndexBuffer,
-    IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorder,
-    ResultTarget, RuntimeError, VertexBuffer, required_features,
+    Arena, ArenaDesc, ArenaSize, Capture, CaptureBuffer, CaptureDesc, Context, ExpectedDraws,
+    IndexBuffer, IndexType, Kernels, MemoryLocation, Pipeline, PipelineDesc, QueryKind, QueryPool,
+    Recorder, ResultTarget, RuntimeError, VertexBuffer, required_features,
 };
 use vkxfb_probe::gpu::{Gpu, GpuError, OpenOptions, Profile, Resources};
 use vkxfb_probe::shaders::ProbeShader;
@@ -61,12 +61,14 @@ fn make_pipeline(
     vertex_input: &VertexInput,
     set_layouts: &[vk::DescriptorSetLayout],
 ) -> Result<Owned<Pipeline>, RuntimeError> {
-    let desc = PipelineDesc::new(shader)
-        .topology(PrimitiveTopology::PointList)
-        .dynamic_topology(true)
-        .vertex_input(vertex_input)
-        .set_layouts(set_layouts)
-        .render_pass(gpu.render_pass());
+    let desc = PipelineDesc {
+        topology: Some(PrimitiveTopology::PointList.into()),
+        specialize_topology: false,
+        vertex_input: Some(vertex_input),
+        set_layouts,
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(shader)
+    };
     gpu.try_pipeline(&desc)
 }
 
@@ -113,7 +115,7 @@ fn graphics_pipelines_are_given_vertex_input() {
         if !gpu.backends().contains(&backend) {
             continue;
         }
-        let desc = PipelineDesc::new(&lowered).render_pass(gpu.render_pass());
+        let desc = PipelineDesc { render_pass: gpu.render_pass(), ..PipelineDesc::new(&lowered) };
         // SAFETY: the context is of a live device.
         let made = unsafe { Pipeline::new(gpu.context(), &desc) };
         assert_eq!(
@@ -202,10 +204,10 @@ fn copy_results(
     f: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, &QueryPool, vk::Buffer),
 ) {
     let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 3);
-    let usage = gpu.context().query_target_usage();
+    let usage = gpu.context().buffer_usages(Backend::Compute).query_results;
     let target = gpu.create_buffer(256, usage, MemoryLocation::Readback).unwrap();
     let target = gpu.own(target, Gpu::destroy_buffer);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 0));
+    let mut arena = gpu.arena(&ArenaDesc::new(4, 0));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         f(ctx, &mut arena, &kernels, cmd, &pool, target.raw());
@@ -254,7 +256,7 @@ fn record(
     f: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
 ) -> Result<(), RuntimeError> {
     let pipeline = device::restarting_pipeline(gpu, ProvokingVertex::First);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
     let mut capture = gpu.new_capture();
     let desc = CaptureDesc::new(&pipeline);
     let mut result = Ok(());
@@ -278,7 +280,7 @@ fn ranges_end_within_the_memory_of_their_buffer() {
         let profile = Profile::Bifrost;
         let mut gpu = device::open_with(OpenOptions { profile, resources, ..Default::default() });
         assert!(!gpu.context().enabled().byte_loads);
-        let usage = gpu.context().index_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).index;
         let buffer = gpu.buffer(1022, usage);
         // SAFETY: the buffer is live.
         let memory =
@@ -316,19 +318,20 @@ fn attributes_end_within_the_memory_of_their_buffer() {
     let words = common::compile(ATTRIBUTE, &[]);
     let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
     let pipeline = make_pipeline(&gpu, &lowered, &vertex_input, &[]).unwrap();
-    let usage = gpu.context().vertex_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).vertex;
     let buffer = gpu.buffer(1022, usage);
     // SAFETY: the buffer is live.
     let memory =
         unsafe { gpu.context().device().get_buffer_memory_requirements(buffer.raw()) }.size;
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(2, 2));
+    let mut arena = gpu.arena(&ArenaDesc::new(2, 2));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         for (size, is_right) in [(1017, true), (memory / 4 * 4 + 1, false)] {
             let buffer = buffer.raw();
             let bound = VertexBuffer { binding: 4, buffer, offset: 0, size, stride: None };
             let vertex_buffers = [bound];
-            let desc = CaptureDesc::new(&pipeline).vertex_buffers(&vertex_buffers);
+            let desc =
+                CaptureDesc { vertex_buffers: &vertex_buffers, ..CaptureDesc::new(&pipeline) };
             // SAFETY: everything outlives the submission, and nothing is drawn.
             let begun = unsafe {
                 Recorder::begin(&mut Capture::new(ctx, &kernels), &mut *arena, cmd, &desc)
@@ -360,11 +363,11 @@ fn kernels_of_no_device_are_refused() {
         let ctx = Context::new(gpu.instance(), device, caps, native).unwrap();
         Kernels::new(&ctx).unwrap()
     };
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
     gpu.submit(|ctx, cmd| {
         let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
-        let begun = unsafe { Recorder::begin_inactive(&mut capture, &mut *arena, cmd) };
+        let begun = unsafe { Recorder::begin(&mut capture, &mut *arena, cmd, None) };
         assert!(matches!(begun, Err(RuntimeError::NoKernels)));
         Ok(())
     })
@@ -424,7 +427,7 @@ fn buffers_are_as_large_as_the_device_takes() {
     if let Some(size) = max.checked_add(1) {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
         let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).map(|_| ());
-        let desc = ArenaDesc::new(16, size);
+        let desc = ArenaSize { upload: 16, scratch: size, descriptor_sets: 0 };
         let arena = gpu.create_arena(&desc).map(|_| ());
         for found in [buffer, arena] {
             assert!(
@@ -445,10 +448,10 @@ fn vertex_bindings_are_the_device_s() {
     let shader = ProbeShader::identify();
     let lowered = device::lower(&gpu, &shader, Backend::Native);
     let pipeline = make_pipeline(&gpu, &lowered, &shader.vertex_input, &[]).unwrap();
-    let usage = gpu.context().capture_buffer_usage(Backend::Native)
-        | gpu.context().vertex_buffer_usage(Backend::Native);
+    let usage = gpu.context().buffer_usages(Backend::Native).capture
+        | gpu.context().buffer_usages(Backend::Native).vertex;
     let buffer = gpu.buffer(64, usage);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(0, 0));
+    let mut arena = gpu.arena(&ArenaDesc::new(0, 0));
     let kernels = gpu.kernels();
     let binding = gpu.capabilities().limits.max_vertex_bindings;
     gpu.submit(|ctx, cmd| {
@@ -456,7 +459,11 @@ fn vertex_bindings_are_the_device_s() {
         let buffers = [Some(CaptureBuffer::new(raw, 64))];
         let vertex_buffers =
             [VertexBuffer { binding, buffer: raw, offset: 0, size: 64, stride: None }];
-        let desc = CaptureDesc::new(&pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
+        let desc = CaptureDesc {
+            buffers: &buffers,
+            vertex_buffers: &vertex_buffers,
+            ..CaptureDesc::new(&pipeline)
+        };
         let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
         let begun = unsafe { Recorder::begin(&mut capture, &mut *arena, cmd, &desc) };

@@ -51,10 +51,14 @@ impl Buffers {
         }
         let index = |i| if i % SEGMENT == SEGMENT - 1 { u32::MAX } else { i };
         let values: Vec<u32> = (0..COUNT).map(index).collect();
-        let indices = gpu.filled(gpu.context().index_buffer_usage(COMPUTE), &values);
-        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let indices = gpu.filled(gpu.context().buffer_usages(COMPUTE).index, &values);
+        let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let target = gpu.buffer(u64::from(COUNT) * 3 * STRIDE, usage);
-        let arena = gpu.arena(&ArenaDesc::for_draws(1, 1).with_restarts(1, COUNT.into()));
+        let arena = gpu.arena(&ArenaDesc {
+            restarted_draws: 1,
+            restarted_indices: COUNT.into(),
+            ..ArenaDesc::new(1, 1)
+        });
         Some(Self { arena, indices, target, gpu })
     }
 
@@ -68,7 +72,7 @@ impl Buffers {
             .submit_counted(|_, cmd| {
                 let bound = CaptureBuffer::new(target.raw(), target.size());
                 let buffers = [Some(bound)];
-                let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+                let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     let mut recorder = Recorder::begin(&mut capture, &mut **arena, cmd, &desc)?;

@@ -98,22 +98,24 @@ impl Objects {
         let layouts = sets.each_ref().map(|set| set.layout);
         let lowered = lower(&gpu, backend);
         let input = VertexInput::default();
-        let desc = PipelineDesc::new(&lowered)
-            .topology(POINTS)
-            .provoking_vertex(ProvokingVertex::First)
-            .vertex_input(&input)
-            .set_layouts(&layouts)
-            .render_pass(gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(POINTS.into()),
+            provoking_vertex: ProvokingVertex::First,
+            vertex_input: Some(&input),
+            set_layouts: &layouts,
+            render_pass: gpu.render_pass(),
+            ..PipelineDesc::new(&lowered)
+        };
         let pipeline = gpu.pipeline(&desc);
         let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;
         let number = |object: u32| [1000 + object; SPACING as usize / 4];
         let numbers = gpu.filled(usage, &(0..OBJECTS).map(number).collect::<Vec<_>>());
         let command = |object| [VERTICES, 1, object * 7, 0];
         let commands: Vec<[u32; 4]> = (0..OBJECTS).map(command).collect();
-        let arguments = gpu.filled(ctx.indirect_buffer_usage(backend), &commands);
-        let counter = gpu.buffer(4, ctx.counter_buffer_usage(backend));
+        let arguments = gpu.filled(ctx.buffer_usages(backend).indirect, &commands);
+        let counter = gpu.buffer(4, ctx.buffer_usages(backend).counter);
         let size = u64::from(OBJECTS * VERTICES) * STRIDE;
-        let target = gpu.buffer(size, ctx.capture_buffer_usage(backend));
+        let target = gpu.buffer(size, ctx.buffer_usages(backend).capture);
         for set in &sets {
             // SAFETY: the buffer has the usages, and nothing was submitted.
             unsafe { set.write_range(ctx.device(), numbers.raw(), 0, 16) };
@@ -132,16 +134,16 @@ impl Objects {
         let size = self.target.size();
         self.gpu.write(&self.target, 0, &BEFORE.to_le_bytes().repeat(size as usize / 4))?;
         self.gpu.write(&self.counter, 0, &[0; 4])?;
-        let mut arena = ArenaDesc::for_draws(u64::from(OBJECTS), 2 * u64::from(OBJECTS));
-        arena.descriptor_sets = 2 * OBJECTS;
-        let mut arena = self.gpu.arena(&arena);
+        let desc = ArenaDesc::new(u64::from(OBJECTS), 2 * u64::from(OBJECTS));
+        let mut arena = self.gpu.arena(desc);
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
         let counter = Some(CounterBuffer::new(self.counter.raw()));
         let Self { pipeline, target, pool, gpu, .. } = self;
         let (backend, mut capture) = (pipeline.backend(), gpu.new_capture());
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
         let counters = [counter.filter(|_| way == Way::Resumed)];
-        let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(&counters);
+        let desc =
+            CaptureDesc { buffers: &buffers, counters: &counters, ..CaptureDesc::new(pipeline) };
         let sets = self.sets.each_ref().map(|set| set.raw);
         let arguments = self.arguments.raw();
         let recorded = gpu.submit(|ctx, cmd| {
@@ -211,9 +213,9 @@ impl Scene<'_> {
                 Way::Indirect => recorder.draw_indirect(POINTS, &indirect),
                 Way::Queries => {
                     let pool = self.pool.unwrap();
-                    recorder.begin_query(pool, object)?;
+                    recorder.begin_query(pool, object, 0)?;
                     recorder.draw(POINTS, &draw)?;
-                    recorder.end_query(pool.kind())
+                    recorder.end_query(pool.kind(), 0)
                 }
             }
         }
@@ -447,14 +449,18 @@ fn what_a_recorded_part_disturbed_is_known_to_who_plays_the_rest() {
         .map(|(s, text)| common::compile_stage(s, text, &[]));
     let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
     let target = objects.gpu.context().compute_target().unwrap();
-    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
-    let lowered = compute::lower(&Shader::new(&geometry), &options).unwrap();
-    let without_sets = objects.gpu.pipeline(&PipelineDesc::new(&lowered).topology(POINTS));
-    let mut arena = objects.gpu.arena(&ArenaDesc::for_draws(2, 2).descriptor_sets(8));
+    let desc =
+        compute::Options { vertex_shader: Some(&vertex), ..compute::Options::new(&vertex_input) };
+    let lowered =
+        compute::lower(&Shader::new(&geometry), &compute::Options { target, ..desc }).unwrap();
+    let desc = PipelineDesc { topology: Some(POINTS.into()), ..PipelineDesc::new(&lowered) };
+    let without_sets = objects.gpu.pipeline(&desc);
+    let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(2, 2).into() };
+    let mut arena = objects.gpu.arena(&desc);
     let mut capture = objects.gpu.new_capture();
     let Objects { gpu, pipeline, target, .. } = &mut objects;
     let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-    let desc = CaptureDesc::new(&without_sets).buffers(&buffers);
+    let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&without_sets) };
     let draw = Draw::new(VERTICES);
     gpu.submit(|_, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.

@@ -63,11 +63,13 @@ fn echo_pipeline(gpu: &TestDevice, topology: PrimitiveTopology) -> Owned<Pipelin
         }],
     };
     let lowered = native::lower(&Shader::new(&words)).unwrap();
-    let desc = PipelineDesc::new(&lowered)
-        .topology(topology)
-        .provoking_vertex(ProvokingVertex::First)
-        .vertex_input(&vertex_input)
-        .render_pass(gpu.render_pass());
+    let desc = PipelineDesc {
+        topology: Some(topology.into()),
+        provoking_vertex: ProvokingVertex::First,
+        vertex_input: Some(&vertex_input),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(&lowered)
+    };
     gpu.pipeline(&desc)
 }
 
@@ -92,18 +94,18 @@ impl Captured {
         let backend = Backend::Compute;
         let pipeline = device::identifying_pipeline(gpu);
         let ctx = gpu.context();
-        let vertex_usage = ctx.capture_buffer_usage(backend) | vk::BufferUsageFlags::VERTEX_BUFFER;
+        let vertex_usage = ctx.buffer_usages(backend).capture | vk::BufferUsageFlags::VERTEX_BUFFER;
         let counter_usage =
-            ctx.counter_buffer_usage(backend) | ctx.counter_buffer_usage(Backend::Native);
-        let command_usage = ctx.draw_command_usage();
+            ctx.buffer_usages(backend).counter | ctx.buffer_usages(Backend::Native).counter;
+        let command_usage = ctx.buffer_usages(Backend::Compute).draw_commands;
         let vertices = gpu.buffer(u64::from(STRIDE * VERTICES), vertex_usage);
         let counters = gpu.filled(counter_usage, &DRAWS.map(|(counter, ..)| counter));
         let commands = gpu.buffer(4 + 20 * MANY as u64, command_usage);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
         let mut capture = gpu.new_capture();
         let (buffer, size) = (vertices.raw(), vertices.size());
         let buffers = [Some(CaptureBuffer::new(buffer, size))];
-        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+        let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&pipeline) };
         gpu.submit(|_, cmd| {
             let draw = Draw { first_vertex: 5, ..Draw::new(VERTICES) };
             // SAFETY: everything outlives the submission, which is waited for.
@@ -137,7 +139,7 @@ impl Captured {
     ) -> Result<Vec<[u32; 4]>, GpuError> {
         gpu.write(&self.commands, 0, &vec![0xa5; self.commands.size() as usize])?;
         // Draws that are added later take memory for 16 draws, and for twice as many at a time.
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 48));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 48));
         let kernels = gpu.kernels();
         let recorded = gpu.submit(|ctx, cmd| {
             let mut commands = DrawCommands { buffer: self.commands.raw(), offset: 4, stride };
@@ -180,14 +182,18 @@ impl Captured {
         pipeline: &Pipeline,
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Vec<u8> {
-        let usage = gpu.context().capture_buffer_usage(Backend::Native);
+        let usage = gpu.context().buffer_usages(Backend::Native).capture;
         let target = gpu.filled(usage, &[0xa5_u8; DRAWN as usize]);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
         let mut capture = gpu.new_capture();
         let vertices = VertexBuffer::new(0, self.vertices.raw(), self.vertices.size());
         let buffers = [Some(CaptureBuffer::new(target.raw(), DRAWN))];
         let vertex_buffers = [vertices];
-        let desc = CaptureDesc::new(pipeline).buffers(&buffers).vertex_buffers(&vertex_buffers);
+        let desc = CaptureDesc {
+            buffers: &buffers,
+            vertex_buffers: &vertex_buffers,
+            ..CaptureDesc::new(pipeline)
+        };
         let pass = (gpu.render_pass(), gpu.framebuffer());
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -311,9 +317,9 @@ fn what_cannot_be_drawn_is_refused() {
 
     // A device on which indirect draws do nothing, as on the floor by default.
     let mut gpu = device::open(Profile::Bifrost);
-    let usage = gpu.context().draw_command_usage();
+    let usage = gpu.context().buffer_usages(Backend::Compute).draw_commands;
     let buffer = gpu.buffer(16, usage);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let commands = DrawCommands { buffer: buffer.raw(), offset: 0, stride: 16 };
@@ -325,7 +331,9 @@ fn what_cannot_be_drawn_is_refused() {
              (counter - counterOffset) / vertexStride"
         );
         let mut ctx = ctx.clone();
-        ctx.set_indirect_draws(true);
+        let mut settings = ctx.settings();
+        settings.indirect_draws = true;
+        ctx.set_settings(settings);
         // SAFETY: there is nothing to draw.
         unsafe { kernels.write_draw_commands(&ctx, &mut *arena, cmd, &[], &commands) }?;
         Ok(())

@@ -3,8 +3,8 @@
 //! recording, which continues.
 
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Draw, QueryKind,
-    QueryPool, QueryResult, Recorded, Recorder, RuntimeError, VertexBuffer,
+    ArenaDesc, ArenaSize, Buffer, CaptureBuffer, CaptureDesc, Captured, ConsumerScope, Draw,
+    QueryKind, QueryPool, QueryResult, Recorded, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{OpenOptions, Resources};
@@ -43,7 +43,7 @@ impl Scene {
         let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
         let size = 4 * DWORDS as u64;
         let setup = Setup::new(&mut gpu, COMPUTE, shader, size);
-        let vertices = gpu.buffer(1 << 12, gpu.context().vertex_buffer_usage(COMPUTE));
+        let vertices = gpu.buffer(1 << 12, gpu.context().buffer_usages(COMPUTE).vertex);
         let pools = KINDS.map(|kind| gpu.query_pool(kind, 1));
         Self { setup, vertices, pools, size, gpu }
     }
@@ -52,7 +52,7 @@ impl Scene {
     /// afterwards.
     fn capture(
         &mut self,
-        arena: &ArenaDesc,
+        arena: impl Into<ArenaSize>,
         vertex_buffers: &[VertexBuffer],
         resumed: Option<u32>,
         record: impl FnOnce(&mut Recorder<'_>, &[Owned<QueryPool>; 2]) -> Result<(), RuntimeError>,
@@ -64,10 +64,12 @@ impl Scene {
         let counter = setup.counter();
         let buffers = [Some(CaptureBuffer::new(setup.target.raw(), self.size))];
         let counters = [counter.filter(|_| resumed.is_some())];
-        let desc = CaptureDesc::new(&setup.pipeline)
-            .buffers(&buffers)
-            .vertex_buffers(vertex_buffers)
-            .counters(&counters);
+        let desc = CaptureDesc {
+            buffers: &buffers,
+            vertex_buffers,
+            counters: &counters,
+            ..CaptureDesc::new(&setup.pipeline)
+        };
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -96,7 +98,7 @@ fn begin_queries(
     pools: &[Owned<QueryPool>; 2],
 ) -> Result<(), RuntimeError> {
     // SAFETY: the pools outlive the submission, which is waited for.
-    pools.iter().try_for_each(|pool| unsafe { recorder.begin_query(pool, 0) })
+    pools.iter().try_for_each(|pool| unsafe { recorder.begin_query(pool, 0, 0) })
 }
 
 /// The CPU and the setup kernel count alike, modulo 2^64, and capture as many records as fit.
@@ -108,7 +110,7 @@ fn counts_pass_64_bits() {
         let huge = Draw { vertex_count: u32::MAX, instance_count: u32::MAX, ..Draw::default() };
         let needed = (u64::from(u32::MAX) * u64::from(u32::MAX)).wrapping_mul(2);
         for resumed in [None, Some(0)] {
-            let arena = ArenaDesc::for_draws(1, 4);
+            let arena = ArenaDesc::new(1, 4);
             let (recorded, found, position) =
                 scene.capture(&arena, &[], resumed, |recorder, pools| {
                     begin_queries(recorder, pools)?;
@@ -117,7 +119,7 @@ fn counts_pass_64_bits() {
                         recorder.draw(POINTS, &huge)?;
                         recorder.draw(POINTS, &huge)?;
                     }
-                    KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
+                    KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind, 0))
                 });
             let mut expected = vec![0; 4 * DWORDS];
             let records = expected.chunks_exact_mut(16).zip(0..);
@@ -145,7 +147,7 @@ fn hostile_counters_are_harmless() {
         for counter in [1, 2, 3, 4, 19, size - 17, size - 16, size - 1, size, size + 1, u32::MAX] {
             let draw = Draw::new(9);
             let (_, found, position) =
-                scene.capture(&ArenaDesc::for_draws(1, 1), &[], Some(counter), |recorder, _| {
+                scene.capture(&ArenaDesc::new(1, 1), &[], Some(counter), |recorder, _| {
                     // SAFETY: as `capture` says.
                     unsafe { recorder.draw(POINTS, &draw) }
                 });
@@ -169,9 +171,9 @@ fn nothing_is_captured_without_draws() {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         for (resumed, position) in [(None, 0), (Some(20), 20)] {
             let (recorded, found, end) =
-                scene.capture(&ArenaDesc::for_draws(1, 2), &[], resumed, |recorder, pools| {
+                scene.capture(&ArenaDesc::new(1, 2), &[], resumed, |recorder, pools| {
                     begin_queries(recorder, pools)?;
-                    KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
+                    KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind, 0))
                 });
             assert_eq!((found, end), (vec![BEFORE; DWORDS], position));
             assert_eq!(recorded.capture_dispatches, 0);
@@ -190,12 +192,12 @@ fn empty_ranges_hold_nothing() {
         {
             scene.size = size;
             let draw = Draw { vertex_count: 3, instance_count: 2, ..Draw::default() };
-            let arena = ArenaDesc::for_draws(1, 3);
+            let arena = ArenaDesc::new(1, 3);
             let (_, found, position) = scene.capture(&arena, &[], resumed, |recorder, pools| {
                 begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }?;
-                KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))
+                KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind, 0))
             });
             assert_eq!((found, position), (vec![BEFORE; DWORDS], 0), "{resources:?} {size}");
             let stream = QueryResult { primitives_written: 0, primitives_needed: 6 };
@@ -210,7 +212,7 @@ fn empty_ranges_hold_nothing() {
 fn queries_are_used_again_in_a_command_buffer() {
     for resources in device::RESOURCES {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
-        let desc = ArenaDesc::for_draws(2, 4).descriptor_sets(8);
+        let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(2, 4).into() };
         let mut arena = scene.gpu.arena(&desc);
         let (mut capture, pool) = (scene.gpu.new_capture(), &scene.pools[1]);
         let recorded = scene.gpu.submit(|ctx, cmd| {
@@ -218,10 +220,10 @@ fn queries_are_used_again_in_a_command_buffer() {
             unsafe {
                 for vertex_count in [5, 3] {
                     pool.reset(ctx, cmd, 0, 1)?;
-                    let mut recorder = Recorder::begin_inactive(&mut capture, &mut *arena, cmd)?;
-                    recorder.begin_query(pool, 0)?;
+                    let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, None)?;
+                    recorder.begin_query(pool, 0, 0)?;
                     recorder.draw(POINTS, &Draw::new(vertex_count))?;
-                    recorder.end_query(pool.kind())?;
+                    recorder.end_query(pool.kind(), 0)?;
                     recorder.end(&[])?;
                 }
                 ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
@@ -243,7 +245,7 @@ fn queries_are_used_again_in_a_command_buffer() {
 fn a_query_is_active_for_one_stream() {
     for resources in device::RESOURCES {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
-        let desc = ArenaDesc::for_draws(2, 2).descriptor_sets(8);
+        let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(2, 2).into() };
         let mut arena = scene.gpu.arena(&desc);
         let (mut capture, [stream, generated]) = (scene.gpu.new_capture(), &scene.pools);
         let recorded = scene.gpu.submit(|ctx, cmd| {
@@ -251,15 +253,15 @@ fn a_query_is_active_for_one_stream() {
             unsafe {
                 stream.reset(ctx, cmd, 0, 1)?;
                 generated.reset(ctx, cmd, 0, 1)?;
-                let mut recorder = Recorder::begin_inactive(&mut capture, &mut *arena, cmd)?;
-                recorder.begin_query_indexed(stream, 0, 0)?;
-                recorder.begin_query_indexed(generated, 0, 1)?;
-                let active = recorder.begin_query_indexed(stream, 0, 1);
+                let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, None)?;
+                recorder.begin_query(stream, 0, 0)?;
+                recorder.begin_query(generated, 0, 1)?;
+                let active = recorder.begin_query(stream, 0, 1);
                 assert!(matches!(active, Err(RuntimeError::QueryActive)), "{active:?}");
-                recorder.end_query_indexed(stream.kind(), 0)?;
-                let used = recorder.begin_query_indexed(stream, 0, 2);
+                recorder.end_query(stream.kind(), 0)?;
+                let used = recorder.begin_query(stream, 0, 2);
                 assert!(matches!(used, Err(RuntimeError::QueryUsed { query: 0 })), "{used:?}");
-                recorder.end_query_indexed(generated.kind(), 1)?;
+                recorder.end_query(generated.kind(), 1)?;
                 recorder.end(&[])?;
                 ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
             }
@@ -278,7 +280,7 @@ fn queries_are_available_once_they_end() {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         for resumed in [None, Some(0)] {
             let draw = Draw::new(3);
-            scene.capture(&ArenaDesc::for_draws(1, 1), &[], resumed, |recorder, pools| {
+            scene.capture(&ArenaDesc::new(1, 1), &[], resumed, |recorder, pools| {
                 begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }
@@ -292,7 +294,7 @@ fn queries_are_available_once_they_end() {
 #[test]
 fn draws_outside_of_captures_are_not_captured() {
     let mut scene = Scene::new(Resources::Best, &ProbeShader::identify());
-    let mut arena = scene.gpu.arena(&ArenaDesc::for_draws(1, 3));
+    let mut arena = scene.gpu.arena(&ArenaDesc::new(1, 3));
     let (mut capture, pools) = (scene.gpu.new_capture(), &scene.pools);
     let recorded = scene.gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
@@ -300,11 +302,11 @@ fn draws_outside_of_captures_are_not_captured() {
             for pool in pools {
                 pool.reset(ctx, cmd, 0, 1)?;
             }
-            let mut recorder = Recorder::begin_inactive(&mut capture, &mut *arena, cmd)?;
+            let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, None)?;
             begin_queries(&mut recorder, pools)?;
             let draw = Draw { vertex_count: 5, instance_count: 2, ..Draw::default() };
             recorder.draw(POINTS, &draw)?;
-            KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind))?;
+            KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind, 0))?;
             let recorded = recorder.end(&[])?;
             ctx.capture_barrier(cmd, COMPUTE, ConsumerScope::HOST);
             Ok(recorded)
@@ -339,7 +341,7 @@ fn draws_of_refused_vertex_buffers_are_not_captured() {
     }
     let stride = shader.stride(0).unwrap() as usize;
     let draw = Draw::new(2);
-    let arena = ArenaDesc::for_draws(1, 2).upload(4096);
+    let arena = ArenaSize { upload: 4096, ..ArenaDesc::new(1, 2).into() };
     let (_, found, _) = scene.capture(&arena, &buffers, None, |recorder, _| {
         // SAFETY: as `capture` says.
         unsafe {

@@ -107,15 +107,15 @@ impl Cases {
         let options = PipelineOptions { provoking: ProvokingVertex::Last, ..PipelineOptions::ANY };
         let pipeline = device::pipeline(gpu, &shader, &lowered, options);
         let strides = [0, 1].map(|buffer| lowered.layout.strides[buffer].unwrap());
-        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let targets = strides.map(|stride| {
             let size = u64::from(CASES * MOST_RECORDS * stride);
             gpu.buffer(size, usage)
         });
-        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).counter;
         let size = u64::from(CASES) * 8;
         let counters = gpu.buffer(size, usage);
-        let usage = gpu.context().index_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).index;
         let values: Vec<u16> = (0..INDICES).map(|i| (i * 7919 % 1000) as u16).collect();
         let indices = gpu.filled(usage, &values);
         let pools = KINDS.map(|kind| gpu.query_pool(kind, CASES));
@@ -152,10 +152,14 @@ impl Cases {
         unsafe {
             let mut capture = Capture::new(ctx, &self.kernels);
             let (buffers, begins) = ([0, 1].map(buffer), counters(case.begins));
-            let desc = CaptureDesc::new(&self.pipeline).buffers(&buffers).counters(&begins);
+            let desc = CaptureDesc {
+                buffers: &buffers,
+                counters: &begins,
+                ..CaptureDesc::new(&self.pipeline)
+            };
             let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
             for (pool, _) in self.pools.iter().zip(case.queries).filter(|(_, used)| *used) {
-                recorder.begin_query(pool, number)?;
+                recorder.begin_query(pool, number, 0)?;
             }
             let index_type = IndexType::Uint16;
             let indices = IndexBuffer::new(self.indices.raw(), self.indices.size(), index_type);
@@ -177,7 +181,7 @@ impl Cases {
                 recorder.draw(case.topology, &Draw::new(0))?;
             }
             for (kind, _) in KINDS.into_iter().zip(case.queries).filter(|(_, used)| *used) {
-                recorder.end_query(kind)?;
+                recorder.end_query(kind, 0)?;
             }
             recorder.end(&counters(case.ends))
         }
@@ -196,7 +200,7 @@ impl Cases {
         let counters: Vec<u32> = cases.iter().flat_map(|case| case.counters).collect();
         gpu.write(&self.counters, 0, bytemuck::cast_slice(&counters)).unwrap();
         let all = u64::from(CASES);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(2 * all, 4 * all));
+        let mut arena = gpu.arena(&ArenaDesc::new(2 * all, 4 * all));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

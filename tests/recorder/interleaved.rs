@@ -42,11 +42,11 @@ fn capture(storage_buffers: u32, has_queries: bool) {
     let lowered = device::lower(&gpu, &shader, COMPUTE);
     let pipeline = device::pipeline(&gpu, &shader, &lowered, PipelineOptions::ANY);
     let usage =
-        gpu.context().capture_buffer_usage(COMPUTE) | gpu.context().counter_buffer_usage(COMPUTE);
+        gpu.context().buffer_usages(COMPUTE).capture | gpu.context().buffer_usages(COMPUTE).counter;
     let memory = gpu.filled(usage, &[0_u8; COUNTERS[1] as usize + 4]);
     let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 1);
     let mut capture = gpu.new_capture();
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 8));
+    let mut arena = gpu.arena(&ArenaDesc::new(4, 8));
     let [first, second] =
         COUNTERS.map(|offset| Some(CounterBuffer { buffer: memory.raw(), offset }));
 
@@ -58,16 +58,20 @@ fn capture(storage_buffers: u32, has_queries: bool) {
                 let buffers =
                     [Some(CaptureBuffer { buffer: memory.raw(), offset: START, size: SIZE })];
                 let counters = [from];
-                let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&counters);
+                let desc = CaptureDesc {
+                    buffers: &buffers,
+                    counters: &counters,
+                    ..CaptureDesc::new(&pipeline)
+                };
                 let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
                 if has_queries {
-                    recorder.begin_query(&pool, 0)?;
+                    recorder.begin_query(&pool, 0, 0)?;
                 }
                 let draw =
                     Draw { first_vertex: 10 * number, vertex_count: 10, ..Default::default() };
                 recorder.draw(topology, &Draw { instance_count: 1, ..draw })?;
                 if has_queries && number == 1 {
-                    recorder.end_query(pool.kind())?;
+                    recorder.end_query(pool.kind(), 0)?;
                 }
                 recorder.end(&[to])?;
             }

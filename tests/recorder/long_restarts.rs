@@ -47,7 +47,8 @@ impl Case {
     /// primitives that fit, so few primitives fit then.
     fn new(seed: u64, has_indirect: bool) -> Self {
         let mut random = Rng::new(seed);
-        let index_type = IndexType::ALL[random.below(3) as usize];
+        let index_type =
+            [IndexType::Uint8, IndexType::Uint16, IndexType::Uint32][random.below(3) as usize];
         let restart = index_type.restart_index();
         let rarely = [2, 7, 40, 1000, 9000, u32::MAX][random.below(6) as usize];
         let index = |random: &mut Rng| match random.below(rarely) {
@@ -164,22 +165,26 @@ fn buffer(gpu: &mut TestDevice, usage: vk::BufferUsageFlags, bytes: &[u8]) -> Ow
 fn check(gpu: &mut TestDevice, pipeline: &Pipeline, case: &Case, expected: &[u8], room: usize) {
     let ctx = gpu.context().clone();
     let target = vec![BEFORE; room * STRIDE + 12];
-    let target = buffer(gpu, ctx.capture_buffer_usage(COMPUTE), &target);
-    let counter = buffer(gpu, ctx.counter_buffer_usage(COMPUTE), &[BEFORE; 4]);
+    let target = buffer(gpu, ctx.buffer_usages(COMPUTE).capture, &target);
+    let counter = buffer(gpu, ctx.buffer_usages(COMPUTE).counter, &[BEFORE; 4]);
     let indices = case.index_bytes();
     let size = indices.len() as u64;
-    let indices = buffer(gpu, ctx.index_buffer_usage(COMPUTE), &indices);
+    let indices = buffer(gpu, ctx.buffer_usages(COMPUTE).index, &indices);
     let (commands, starts) = case.commands();
-    let usage = ctx.indirect_buffer_usage(COMPUTE);
+    let usage = ctx.buffer_usages(COMPUTE).indirect;
     let arguments = buffer(gpu, usage, bytemuck::cast_slice(&commands));
     let draws = case.draws().count() as u64;
-    let desc = ArenaDesc::for_draws(1, draws).with_restarts(draws, case.indices.len() as u64);
+    let desc = ArenaDesc {
+        restarted_draws: draws,
+        restarted_indices: case.indices.len() as u64,
+        ..ArenaDesc::new(1, draws)
+    };
     let mut arena = gpu.arena(&desc);
     let mut capture = gpu.new_capture();
 
     let bound = CaptureBuffer::new(target.raw(), target.size());
     let buffers = [Some(bound)];
-    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+    let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
     gpu.submit(|_, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
@@ -229,7 +234,7 @@ fn restarts_are_found_by_many_workgroups() {
         let ways = [ProvokingVertex::First, ProvokingVertex::Last];
         let pipelines = ways.map(|provoking| device::restarting_pipeline(&gpu, provoking));
         for seed in 0..60 {
-            let case = Case::new(seed, gpu.context().has_indirect_dispatch());
+            let case = Case::new(seed, gpu.context().settings().indirect_dispatch);
             let way = seed as usize % 2;
             let all = case.model(ways[way], usize::MAX / STRIDE);
             let most = all.len() / STRIDE;
@@ -278,7 +283,7 @@ fn restarts_are_carried_from_round_to_round() {
     const INDICES: u32 = 2_200_000;
     const RESTARTS: [u32; 3] = [5, 1_100_000, 2_150_000];
     let mut gpu = device::open(Profile::Full);
-    if !gpu.context().has_indirect_dispatch() {
+    if !gpu.context().settings().indirect_dispatch {
         return skip(Why::Expected("as many indices would be dispatched for each primitive"));
     }
     let pipeline = device::restarting_pipeline(&gpu, ProvokingVertex::First);
@@ -299,8 +304,7 @@ fn restarts_are_carried_from_round_to_round() {
     check(&mut gpu, &pipeline, &case, &expected, expected.len() / STRIDE);
 }
 
-/// The sizes of [`ArenaDesc::for_draws`] and [`ArenaDesc::with_restarts`] are enough for many
-/// draws, too.
+/// The sizes that [`ArenaDesc`] adds up are enough for many draws, too.
 #[test]
 fn many_restarted_draws_fit_in_what_they_are_said_to_take() {
     for resources in device::RESOURCES {

@@ -213,7 +213,7 @@ impl Pipelines {
         );
         let pipelines = [lowered, small.unwrap()]
             .map(|lowered| device::pipeline(&gpu, &shader, &lowered, PipelineOptions::ANY));
-        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).counter;
         let counter = gpu.buffer(4, usage);
         Self { pipelines, counter, gpu }
     }
@@ -225,7 +225,7 @@ impl Pipelines {
         let before = if way == Way::Direct { 0 } else { before };
         let size = u64::from((before + room) * STRIDE + STRIDE - 4);
         let gpu = &mut self.gpu;
-        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let target = gpu.filled(usage, &vec![BEFORE; size as usize]);
         gpu.write(&self.counter, 0, &(before * STRIDE).to_le_bytes()).unwrap();
         let commands = program.steps.iter().filter_map(|step| match step {
@@ -235,7 +235,7 @@ impl Pipelines {
             _ => None,
         });
         let commands: Vec<[u32; 4]> = commands.collect();
-        let usage = gpu.context().indirect_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).indirect;
         let arguments = gpu.filled(usage, &commands);
         let pools = [0, 1].map(|i| {
             let count = program.queries[i].max(1);
@@ -244,20 +244,27 @@ impl Pipelines {
         // An arena of the documented size.
         let takes = |step: &&Step| matches!(step, Step::Draw(..) | Step::End(_));
         let takes = program.steps.iter().filter(takes).count() as u64;
-        let mut desc = ArenaDesc::for_draws(1, takes);
-        if way == Way::Several {
-            // A command counts as one draw of upload memory.
-            let commands = program.draws_of_commands().len() as u64;
-            let takes = takes - u64::from(program.draws) + commands;
-            desc = desc.upload(ArenaDesc::for_draws(1, takes).upload);
-        }
-        let mut arena = gpu.arena(&desc);
+        let commands = program.draws_of_commands().len() as u64;
+        let draws = u64::from(program.draws);
+        let desc = match way {
+            Way::Several => ArenaDesc {
+                indirect_draws: draws,
+                queries: takes - draws,
+                ..ArenaDesc::new(1, commands)
+            },
+            _ => ArenaDesc::new(1, takes),
+        };
+        let mut arena = gpu.arena(desc);
         let (mut capture, pipelines) = (gpu.new_capture(), &self.pipelines);
 
         let counter = Some(CounterBuffer::new(self.counter.raw()));
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
         let counters = [counter.filter(|_| way != Way::Direct)];
-        let desc = CaptureDesc::new(&self.pipelines[0]).buffers(&buffers).counters(&counters);
+        let desc = CaptureDesc {
+            buffers: &buffers,
+            counters: &counters,
+            ..CaptureDesc::new(&self.pipelines[0])
+        };
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -312,9 +319,9 @@ unsafe fn record(
     for step in &program.steps {
         match *step {
             Step::Begin(kind, query) => unsafe {
-                recorder.begin_query(&pools[kind as usize], query)?;
+                recorder.begin_query(&pools[kind as usize], query, 0)?;
             },
-            Step::End(kind) => recorder.end_query(kind)?,
+            Step::End(kind) => recorder.end_query(kind, 0)?,
             Step::Bind => unsafe {
                 bound = 1 - bound;
                 recorder.bind_pipeline(&pipelines[bound])?;
@@ -322,7 +329,8 @@ unsafe fn record(
             Step::Draw(..) if skipped > 0 => skipped -= 1,
             Step::Draw(topology, draw) => {
                 let draw_count = counts.next().unwrap_or(1);
-                let indirect = IndirectDraw::new(arguments.raw(), draw_count, 16).offset(offset);
+                let indirect =
+                    IndirectDraw { offset, ..IndirectDraw::new(arguments.raw(), draw_count, 16) };
                 offset += 16 * u64::from(draw_count);
                 skipped = draw_count - 1;
                 unsafe {

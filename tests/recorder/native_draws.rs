@@ -63,8 +63,8 @@ impl NativeCaptures {
         let shader = ProbeShader::identify();
         let lowered = device::lower(&gpu, &shader, NATIVE);
         let ctx = gpu.context().clone();
-        let target = gpu.buffer(64 * STRIDE as u64, ctx.capture_buffer_usage(NATIVE));
-        let usage = ctx.indirect_buffer_usage(NATIVE) | ctx.counter_buffer_usage(NATIVE);
+        let target = gpu.buffer(64 * STRIDE as u64, ctx.buffer_usages(NATIVE).capture);
+        let usage = ctx.buffer_usages(NATIVE).indirect | ctx.buffer_usages(NATIVE).counter;
         let arguments = gpu.filled(usage, &ARGUMENTS);
         Some(Self { shader, lowered, target, arguments, gpu })
     }
@@ -84,14 +84,14 @@ impl NativeCaptures {
         let ctx = unsafe { Context::new(instance, device, caps, enabled) }.unwrap();
         let size = self.target.size();
         self.gpu.write(&self.target, 0, &vec![0xff; size as usize]).unwrap();
-        let mut arena = self.gpu.arena(&ArenaDesc::for_draws(1, 1));
+        let mut arena = self.gpu.arena(&ArenaDesc::new(1, 1));
         let kernels = self.gpu.kernels();
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
         let provoking = ProvokingVertex::First;
         let options = PipelineOptions { topology: POINTS, provoking, specialize: true };
         let pipeline = device::pipeline_of(&ctx, pass.0, &self.shader, &self.lowered, options);
         let buffers = [Some(CaptureBuffer::new(self.target.raw(), size))];
-        let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+        let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&pipeline) };
         let arguments = self.arguments.raw();
         let said = self.gpu.submit(|_, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -259,10 +259,12 @@ fn unfilled_bytes_count_against_the_limits_of_data() {
             Context::new(native.gpu.instance(), ctx.device(), caps, ctx.enabled().clone())
         }
         .unwrap();
-        let desc = PipelineDesc::new(&lowered)
-            .topology(PrimitiveTopology::TriangleList)
-            .vertex_input(&no_attributes)
-            .render_pass(native.gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(PrimitiveTopology::TriangleList.into()),
+            vertex_input: Some(&no_attributes),
+            render_pass: native.gpu.render_pass(),
+            ..PipelineDesc::new(&lowered)
+        };
         // SAFETY: the context is of a live device, and nothing uses the pipeline.
         let created =
             unsafe { Pipeline::new(&ctx, &desc).map(|pipeline| ctx.destroy(pipeline, &mut ())) };

@@ -9,8 +9,8 @@ use ash::vk::QueryResultFlags as Flags;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::Barrier;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, ConsumerScope, Context, Draw, Kernels, QueryKind, QueryPool, QueryResult,
-    ResultTarget, RuntimeError,
+    Arena, ArenaDesc, ArenaSize, ConsumerScope, Context, Draw, Kernels, QueryKind, QueryPool,
+    QueryResult, ResultTarget, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Gpu, OpenOptions, Profile, Resources};
@@ -75,7 +75,7 @@ impl Both {
             gpu.context().device().destroy_query_pool(pool, None);
         });
         let own = gpu.query_pool(kind, count);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(8, 8));
+        let mut arena = gpu.arena(&ArenaDesc::new(8, 8));
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -103,9 +103,9 @@ impl Both {
                 for (query, counted) in (0..).zip(COUNTED) {
                     let Some(counted) = counted else { continue };
                     setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
-                        recorder.begin_query(&own, query)?;
+                        recorder.begin_query(&own, query, 0)?;
                         recorder.draw(POINTS, &points(counted))?;
-                        recorder.end_query(kind)
+                        recorder.end_query(kind, 0)
                     })?;
                 }
             }
@@ -129,9 +129,9 @@ fn copied(
     size: usize,
     copy: impl FnOnce(&Context, &mut Arena, &Kernels, vk::CommandBuffer, vk::Buffer),
 ) -> Vec<u8> {
-    let usage = gpu.context().query_target_usage();
+    let usage = gpu.context().buffer_usages(Backend::Compute).query_results;
     let target = gpu.filled(usage, &vec![BEFORE; size]);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 0));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 0));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         copy(ctx, &mut arena, &kernels, cmd, target.raw());
@@ -394,7 +394,7 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
     unsafe { gpu.omit_barrier(omitted) };
     let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 2);
     let parts = 8 * u64::from(WAYS);
-    let desc = ArenaDesc::for_draws(parts, parts).descriptor_sets(8 * WAYS);
+    let desc = ArenaSize { descriptor_sets: 8 * WAYS, ..ArenaDesc::new(parts, parts).into() };
     let mut arena = gpu.arena(&desc);
     let (gpu, ctx) = (&*gpu, gpu.context());
     let flying = Flying::new(gpu, WAYS);
@@ -407,10 +407,10 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
                 let from = setup.counter().filter(|_| way % 2 == 1);
                 for is_last in [false, false, true] {
                     setup.record(ctx, cmd, &mut arena, [from, None], |recorder| {
-                        recorder.begin_query(&pool, 1)?;
+                        recorder.begin_query(&pool, 1, 0)?;
                         recorder.draw(POINTS, &draw)?;
                         if is_last {
-                            recorder.end_query(pool.kind())?;
+                            recorder.end_query(pool.kind(), 0)?;
                         }
                         Ok(())
                     })?;
@@ -510,14 +510,14 @@ fn no_barrier_of_an_end_can_be_left_out() {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
         unsafe { gpu.omit_barrier(omitted) };
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 2));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 2));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe {
                 setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
-                    recorder.begin_query(&pool, 0)?;
+                    recorder.begin_query(&pool, 0, 0)?;
                     recorder.draw(POINTS, &points(1))?;
-                    recorder.end_query(pool.kind())
+                    recorder.end_query(pool.kind(), 0)
                 })
             };
             Ok(recorded?.barriers)
@@ -536,7 +536,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
 fn who_waits_needs_no_fence() {
     let (mut gpu, setup) = open(Resources::Best, Backend::Compute);
     let pools = KINDS.map(|kind| gpu.query_pool(kind, 3));
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 4));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 4));
     let (gpu, ctx) = (&*gpu, gpu.context());
     let flying = Flying::new(gpu, 1);
     flying.record(ctx, 0, |cmd| {
@@ -545,10 +545,10 @@ fn who_waits_needs_no_fence() {
             setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
                 for query in [0, 1] {
                     for pool in &pools {
-                        recorder.begin_query(pool, query)?;
+                        recorder.begin_query(pool, query, 0)?;
                     }
                     recorder.draw(POINTS, &points(ROOM / 2 + 10 + query))?;
-                    pools.iter().try_for_each(|pool| recorder.end_query(pool.kind()))?;
+                    pools.iter().try_for_each(|pool| recorder.end_query(pool.kind(), 0))?;
                 }
                 Ok(())
             })?;
@@ -597,15 +597,15 @@ fn the_host_resets_queries() {
                 Some(QueryResult { primitives_written: counted, primitives_needed: counted })
             );
         };
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(6, 6));
+        let mut arena = gpu.arena(&ArenaDesc::new(6, 6));
         let mut count = |gpu: &mut TestDevice, query, counted| {
             gpu.submit(|ctx, cmd| {
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
-                        recorder.begin_query(&pool, query)?;
+                        recorder.begin_query(&pool, query, 0)?;
                         recorder.draw(POINTS, &points(counted))?;
-                        recorder.end_query(pool.kind())
+                        recorder.end_query(pool.kind(), 0)
                     })?;
                 }
                 Ok(())

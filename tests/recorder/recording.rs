@@ -93,7 +93,7 @@ fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
     let counter = setup.counter();
     for (from, to) in [(None, None), (None, counter), (counter, counter)] {
         gpu.write(&setup.counters, 0, &[0; 16]).unwrap();
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1000));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 1000));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe { setup.record_draws(ctx, cmd, &mut arena, [from, to], &draws) };
@@ -138,7 +138,7 @@ fn a_small_capture_is_one_dispatch() {
         let all: Vec<u32> = once.repeat(TIMES)[..(TIMES - 1) * once.len() + 3].to_vec();
         let options = OpenOptions { resources, storage_buffers, ..Default::default() };
         let (mut gpu, setup) = open(options, 16 * all.len() as u64 + 32);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(6, 6));
+        let mut arena = gpu.arena(&ArenaDesc::new(6, 6));
         let counter = setup.counter();
         let recorded = gpu.submit(|ctx, cmd| {
             let mut record = |counters| {
@@ -170,14 +170,18 @@ fn a_small_capture_is_one_dispatch() {
 fn captures_in_order_have_a_barrier() {
     for resources in device::RESOURCES {
         let (mut gpu, setup) = open(by(resources, Profile::Full), 4096);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(8, 16));
+        let mut arena = gpu.arena(&ArenaDesc::new(8, 16));
         let counter = setup.counter();
         let bound = setup.buffers();
         let recorded = gpu.submit(|ctx, cmd| {
             let mut barriers = |counters: [Option<CounterBuffer>; 2], draws: usize| {
                 let mut capture = Capture::new(ctx, &setup.kernels);
                 let begin = [counters[0]];
-                let desc = CaptureDesc::new(&setup.pipeline).buffers(&bound).counters(&begin);
+                let desc = CaptureDesc {
+                    buffers: &bound,
+                    counters: &begin,
+                    ..CaptureDesc::new(&setup.pipeline)
+                };
                 // SAFETY: everything outlives the submission, which is waited for.
                 unsafe {
                     let (stages, access) = Context::write_scope(COMPUTE);
@@ -187,7 +191,7 @@ fn captures_in_order_have_a_barrier() {
                         capture.recorder().draw(PrimitiveTopology::PointList, &Draw::new(3))?;
                     }
                     capture.end(&[counters[1]])?;
-                    let mut order = CaptureOrder::new();
+                    let mut order = CaptureOrder::default();
                     Ok::<_, RuntimeError>([
                         capture.play(&mut *arena, cmd)?.barriers,
                         capture.play_in_order(&mut *arena, cmd, &mut order)?.barriers,
@@ -217,7 +221,7 @@ fn draws_of_few_workgroups_are_fused() {
     for (resources, most_resumed) in [(Resources::Best, MOST), (Resources::Descriptors, 1)] {
         let (mut gpu, setup) = open(by(resources, Profile::Full), 16 * 2000);
         let other = setup.counter().map(|counter| CounterBuffer { offset: 4, ..counter });
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(8, 8));
+        let mut arena = gpu.arena(&ArenaDesc::new(8, 8));
         let size = 64;
         let counter = setup.counter();
         let recorded = gpu.submit(|ctx, cmd| {
@@ -252,7 +256,7 @@ fn large_draws_are_dispatched_alone() {
     let draws = [draw(10), draw(20), draw(20_000), draw(30_000), draw(30), draw(40)];
     let records = expected(&draws);
     let (mut gpu, setup) = open(by(Resources::Best, Profile::Bifrost), 16 * records.len() as u64);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 6));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 6));
     let recorded = gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe { setup.record_draws(ctx, cmd, &mut arena, [None; 2], &draws) }
@@ -281,7 +285,7 @@ fn a_command_buffer_is_executed_many_times() {
         // The last execution finds no room for its last draws.
         let size = 16 * (TIMES * once.len() - 40) as u64;
         let (mut gpu, setup) = open(by(resources, profile), size);
-        let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 3));
+        let mut arena = gpu.arena(&ArenaDesc::new(1, 3));
         let ctx = gpu.context().clone();
         let (queue, family) = gpu.queue();
         let device = ctx.device();
@@ -323,7 +327,7 @@ fn no_barrier_can_be_left_out() {
     /// are combined.
     const MANY: u32 = 20_000;
     let (mut gpu, setup) = open(OpenOptions::default(), 4096);
-    let usage = gpu.context().index_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).index;
     let data: Vec<u8> = (0..MANY).map(|i| if i % 7 == 4 { 255 } else { i as u8 % 200 }).collect();
     let indices = gpu.filled(usage, &data);
     let restarting = device::restarting_pipeline(&gpu, ProvokingVertex::First);
@@ -331,7 +335,11 @@ fn no_barrier_can_be_left_out() {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
         unsafe { gpu.omit_barrier(omitted) };
-        let desc = ArenaDesc::for_draws(4, 4).with_restarts(1, MANY.into());
+        let desc = ArenaDesc {
+            restarted_draws: 1,
+            restarted_indices: MANY.into(),
+            ..ArenaDesc::new(4, 4)
+        };
         let mut arena = gpu.arena(&desc);
         let counter = setup.counter();
         let strip = PrimitiveTopology::TriangleStrip;
@@ -384,7 +392,7 @@ fn a_consumer_without_its_barrier_is_reported() {
         return skip(Why::Expected("without the validation layer"));
     }
     let (mut gpu, setup) = open(by(Resources::Descriptors, Profile::Full), 4096);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(4, 4));
+    let mut arena = gpu.arena(&ArenaDesc::new(4, 4));
     let mut messages = |omitted: Option<Barrier>| {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
@@ -420,14 +428,18 @@ fn few_of_many_indices_are_drawn() {
     let primitives = DRAWN / 101 * 98 + (DRAWN % 101 - 2);
     let (mut gpu, setup) = open(OpenOptions::default(), 48 * u64::from(primitives) + 480);
     let size = u64::from(BOUND) * 2;
-    let usage = gpu.context().index_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).index;
     let index = |i: u32| if i % 101 == 100 { u16::MAX } else { (i % 1000) as u16 };
     let data: Vec<u16> = (0..BOUND).map(index).collect();
     let indices = gpu.filled(usage, &data);
-    let usage = gpu.context().indirect_buffer_usage(COMPUTE);
+    let usage = gpu.context().buffer_usages(COMPUTE).indirect;
     let arguments = gpu.filled(usage, &[DRAWN, 1, 0, 0, 0]);
     let restarting = device::restarting_pipeline(&gpu, ProvokingVertex::First);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1).with_restarts(1, BOUND.into()));
+    let mut arena = gpu.arena(&ArenaDesc {
+        restarted_draws: 1,
+        restarted_indices: BOUND.into(),
+        ..ArenaDesc::new(1, 1)
+    });
     let counter = setup.counter();
     let recorded = gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
@@ -456,12 +468,12 @@ fn few_of_many_indices_are_drawn() {
 #[test]
 fn refusals_name_the_rule() {
     let (mut gpu, setup) = open(OpenOptions::default(), 1024);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
     let counter = setup.counter();
     let Setup { pipeline, kernels, target, .. } = &setup;
     let errors = gpu.submit(|ctx, cmd| {
         let bound_buffers = [Some(CaptureBuffer::new(target.raw(), 1024))];
-        let desc = CaptureDesc::new(pipeline).buffers(&bound_buffers);
+        let desc = CaptureDesc { buffers: &bound_buffers, ..CaptureDesc::new(pipeline) };
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, kernels);
@@ -469,10 +481,10 @@ fn refusals_name_the_rule() {
             let strip = PrimitiveTopology::TriangleStrip;
             let indexed = recorder.draw_indexed(strip, &Default::default());
             let restart = recorder.set_primitive_restart(true);
-            let query = recorder.end_query(vkxfb::runtime::QueryKind::PrimitivesGenerated);
+            let query = recorder.end_query(vkxfb::runtime::QueryKind::PrimitivesGenerated, 0);
             let shared = recorder.end(&[counter, None, counter]).map(|_| ());
             let resumed = |counters| {
-                let desc = desc.counters(counters);
+                let desc = CaptureDesc { counters, ..desc };
                 Recorder::begin(&mut Capture::new(ctx, kernels), &mut *arena, cmd, &desc)?
                     .end(&[])
                     .map(|_| ())

@@ -29,8 +29,8 @@ impl Setup {
     pub fn new(gpu: &mut TestDevice, backend: Backend, shader: &ProbeShader, size: u64) -> Self {
         let lowered = device::lower(gpu, shader, backend);
         let pipeline = device::pipeline(gpu, shader, &lowered, PipelineOptions::ANY);
-        let target = gpu.buffer(size, gpu.context().capture_buffer_usage(backend));
-        let counters = gpu.filled(gpu.context().counter_buffer_usage(backend), &[0_u32; 4]);
+        let target = gpu.buffer(size, gpu.context().buffer_usages(backend).capture);
+        let counters = gpu.filled(gpu.context().buffer_usages(backend).counter, &[0_u32; 4]);
         let pass = (gpu.render_pass(), gpu.framebuffer());
         Self { pipeline, kernels: gpu.kernels(), target, counters, pass }
     }
@@ -69,7 +69,11 @@ impl Setup {
         draw: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Result<Recorded, RuntimeError> {
         let (buffers, counters) = (self.buffers(), [from]);
-        let desc = CaptureDesc::new(&self.pipeline).buffers(&buffers).counters(&counters);
+        let desc = CaptureDesc {
+            buffers: &buffers,
+            counters: &counters,
+            ..CaptureDesc::new(&self.pipeline)
+        };
         let backend = self.pipeline.backend();
         unsafe {
             device::begin_render_pass(ctx, cmd, backend, self.pass);

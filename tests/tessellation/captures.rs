@@ -4,7 +4,7 @@ use spirv::{BuiltIn, Decoration, Op};
 use vkxfb::Shader;
 use vkxfb::runtime::{
     ArenaDesc, Capture, CaptureBuffer, CaptureDesc, CounterBuffer, IndexBuffer, IndexType,
-    PipelineDesc, QueryKind, QueryPool, Recorder,
+    PipelineDesc, PipelineUse, QueryKind, QueryPool, Recorder,
 };
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_rewriter::lower::compute::{self, DomainOrigin, WorkgroupSizes};
@@ -95,16 +95,22 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
         validate(&lowered.specialized(&[]).unwrap(), "vulkan1.2");
     }
     let topology = PrimitiveTopology::PatchList;
-    let desc = PipelineDesc::new(&lowered)
-        .patch_control_points(case.program.taken)
-        .primitive_restart(case.restart);
-    let desc = if case.seed.is_multiple_of(3) { desc.topology(topology) } else { desc };
+    let desc = PipelineDesc {
+        patch_control_points: case.program.taken,
+        primitive_restart: case.restart,
+        ..PipelineDesc::new(&lowered)
+    };
+    let desc = if case.seed.is_multiple_of(3) {
+        PipelineDesc { topology: Some(topology.into()), ..desc }
+    } else {
+        desc
+    };
     let pipeline = gpu.pipeline(&desc);
     let ctx = gpu.context();
-    let usage = ctx.capture_buffer_usage(Backend::Compute)
-        | ctx.index_buffer_usage(Backend::Compute)
-        | ctx.indirect_buffer_usage(Backend::Compute)
-        | ctx.counter_buffer_usage(Backend::Compute);
+    let usage = ctx.buffer_usages(Backend::Compute).capture
+        | ctx.buffer_usages(Backend::Compute).index
+        | ctx.buffer_usages(Backend::Compute).indirect
+        | ctx.buffer_usages(Backend::Compute).counter;
     let mut image = vec![0u8; CAPTURED as usize];
     image[..4].copy_from_slice(&case.begin.unwrap_or(0).to_le_bytes());
     for (number, draw) in case.draws.iter().enumerate() {
@@ -140,13 +146,20 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
         .sum();
     let restarts = case.draws.iter().filter(|draw| is_restarted(draw)).count() as u64;
     let (direct, all) = (known.count() as u64, case.draws.len() as u64);
-    let mut desc = ArenaDesc::for_draws(1, all + 2)
-        .with_restarts(restarts, case.indices.len() as u64)
-        .with_pipeline(&pipeline, 1)
-        .with_later_stages(&pipeline, direct, patches);
-    if direct < all {
-        desc = desc.with_later_stages(&pipeline, all - direct, u64::MAX);
-    }
+    let used = PipelineUse {
+        pipeline: &pipeline,
+        binds: 1,
+        draws: all,
+        primitives: patches,
+        unknown_draws: all - direct,
+    };
+    let desc = ArenaDesc {
+        queries: 2,
+        restarted_draws: restarts,
+        restarted_indices: case.indices.len() as u64,
+        pipelines: &[used],
+        ..ArenaDesc::new(1, all)
+    };
     let mut arena = gpu.arena(&desc);
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
@@ -154,15 +167,16 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
         let buffers = [Some(CaptureBuffer { buffer, offset: CAPTURED, size: case.size })];
         let counter = [Some(CounterBuffer { buffer, offset: COUNTER })];
         let begin = if case.begin.is_some() { counter } else { [None] };
-        let desc = CaptureDesc::new(&pipeline).buffers(&buffers).counters(&begin);
+        let desc =
+            CaptureDesc { buffers: &buffers, counters: &begin, ..CaptureDesc::new(&pipeline) };
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe {
             let mut capture = Capture::new(ctx, &kernels);
             let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             let indices = IndexBuffer::new(buffer, indices.len() as u64, IndexType::Uint16);
-            recorder.bind_index_buffer(&indices.offset(INDICES))?;
+            recorder.bind_index_buffer(&IndexBuffer { offset: INDICES, ..indices })?;
             for pool in &pools {
-                recorder.begin_query(pool, 0)?;
+                recorder.begin_query(pool, 0, 0)?;
             }
             for (number, draw) in (0..).zip(&case.draws) {
                 draw.command(COMMANDS + COMMAND * number).record(
@@ -172,7 +186,7 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
                 )?;
             }
             for pool in &pools {
-                recorder.end_query(pool.kind())?;
+                recorder.end_query(pool.kind(), 0)?;
             }
             recorder.end(&counter)?;
         }

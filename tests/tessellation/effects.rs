@@ -56,7 +56,11 @@ fn each_stage_takes_effect_once() {
     // SAFETY: the buffer is one of storage, and nothing was submitted.
     unsafe { set.write(gpu.context().device(), buffer.raw()) };
     let layouts = [set.layout];
-    let desc = PipelineDesc::new(&lowered).patch_control_points(3).set_layouts(&layouts);
+    let desc = PipelineDesc {
+        patch_control_points: 3,
+        set_layouts: &layouts,
+        ..PipelineDesc::new(&lowered)
+    };
     let pipeline = gpu.pipeline(&desc);
     let (patches, triangles) = (10, 2 * 3 * 3 + 4 * 3 + 4 * 3);
     let initial = vec![0xa5; 4 * 3 * (patches * triangles) as usize];
@@ -121,7 +125,8 @@ fn patches_may_have_more_control_points_than_the_control_shader_declares() {
         .control_shader(&control)
         .target(gpu.compute_target(Backend::Compute).unwrap());
     let lowered = compute::lower(&Shader::new(&evaluation), &options).unwrap();
-    let pipeline = gpu.pipeline(&PipelineDesc::new(&lowered).patch_control_points(4));
+    let pipeline =
+        gpu.pipeline(&PipelineDesc { patch_control_points: 4, ..PipelineDesc::new(&lowered) });
     let initial = vec![0; 2 * 3 * 12];
     let request = CaptureRequest {
         pipeline: &pipeline,

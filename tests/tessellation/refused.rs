@@ -247,10 +247,13 @@ fn pipelines_and_draws_of_patches_are_checked() {
     };
     let desc = PipelineDesc::new(&lowered);
     assert!(matches!(error(&desc), RuntimeError::NoControlPoints));
-    assert!(matches!(error(&desc.patch_control_points(33)), RuntimeError::Limit { .. }));
-    let desc = desc.patch_control_points(4);
     assert!(matches!(
-        error(&desc.topology(PrimitiveTopology::TriangleList)),
+        error(&PipelineDesc { patch_control_points: 33, ..desc }),
+        RuntimeError::Limit { .. }
+    ));
+    let desc = PipelineDesc { patch_control_points: 4, ..desc };
+    assert!(matches!(
+        error(&PipelineDesc { topology: Some(PrimitiveTopology::TriangleList.into()), ..desc }),
         RuntimeError::GeometryInput { .. }
     ));
 
@@ -266,13 +269,13 @@ fn pipelines_and_draws_of_patches_are_checked() {
     let alone = compute::lower(&Shader::new(&vertex), &options).unwrap();
     let patches = PrimitiveTopology::PatchList;
     assert!(matches!(
-        error(&PipelineDesc::new(&alone).topology(patches)),
+        error(&PipelineDesc { topology: Some(patches.into()), ..PipelineDesc::new(&alone) }),
         RuntimeError::NoTessellation
     ));
     let graphics = vertex_backend::lower(&Shader::new(&vertex)).unwrap();
-    let desc = PipelineDesc::new(&graphics).topology(patches);
+    let desc = PipelineDesc { topology: Some(patches.into()), ..PipelineDesc::new(&graphics) };
     for is_dynamic in [false, true] {
-        let error = error(&desc.dynamic_topology(is_dynamic));
+        let error = error(&PipelineDesc { specialize_topology: !is_dynamic, ..desc });
         assert!(matches!(error, RuntimeError::NoTessellation), "{error}");
     }
     assert!(matches!(draw(&mut gpu, &PipelineDesc::new(&alone)), RuntimeError::NoTessellation));
@@ -281,7 +284,7 @@ fn pipelines_and_draws_of_patches_are_checked() {
 /// What is said of a draw of patches.
 fn draw(gpu: &mut TestDevice, desc: &PipelineDesc<'_>) -> RuntimeError {
     let pipeline = gpu.pipeline(desc);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 1));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
     let kernels = gpu.kernels();
     let mut said = None;
     gpu.submit(|ctx, cmd| {

@@ -5,7 +5,7 @@ use ash::vk;
 use vkxfb::lower::{Backend, Lowered, ResourcePlan, Shader, compute, native};
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, Draw,
-    MemoryLocation, Pipeline, PipelineDesc, Recorder, VertexBuffer,
+    MemoryLocation, Pipeline, PipelineDesc, PipelineUse, Recorder, VertexBuffer,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, NumericFormat, VertexAttribute, VertexBinding, VertexInput};
@@ -145,15 +145,17 @@ impl Case {
     /// Captures on a device, and returns the captured bytes.
     pub fn capture(&self, gpu: &mut TestDevice, backend: Backend) -> Vec<u8> {
         let lowered = self.lower(backend, gpu.compute_target(backend).unwrap().resources);
-        let desc = PipelineDesc::new(&lowered)
-            .topology(PrimitiveTopology::TriangleList)
-            .dynamic_topology(true)
-            .vertex_input(&self.vertex_input)
-            .render_pass(gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(PrimitiveTopology::TriangleList.into()),
+            specialize_topology: false,
+            vertex_input: Some(&self.vertex_input),
+            render_pass: gpu.render_pass(),
+            ..PipelineDesc::new(&lowered)
+        };
         let pipeline = gpu.try_pipeline(&desc).unwrap_or_else(|error| panic!("{error}: {self:#?}"));
-        let usage = gpu.context().capture_buffer_usage(backend);
+        let usage = gpu.context().buffer_usages(backend).capture;
         let target = gpu.buffer(self.record_bytes(), usage);
-        let usage = gpu.context().vertex_buffer_usage(backend);
+        let usage = gpu.context().buffer_usages(backend).vertex;
         let buffers: Vec<Option<Owned<Buffer>>> = self
             .bound
             .iter()
@@ -173,9 +175,14 @@ impl Case {
                 Some(gpu.own(buffer, Gpu::destroy_buffer))
             })
             .collect();
-        let mut arena = ArenaDesc::for_draws(1, 1);
-        arena.upload += pipeline.attribute_bytes();
-        let mut arena = gpu.arena(&arena);
+        let used = PipelineUse {
+            pipeline: &pipeline,
+            binds: 1,
+            draws: 1,
+            primitives: 0,
+            unknown_draws: 0,
+        };
+        let mut arena = gpu.arena(ArenaDesc { pipelines: &[used], ..ArenaDesc::new(1, 1) });
         self.record(gpu, &pipeline, &target, &buffers, &mut arena)
             .unwrap_or_else(|error| panic!("{backend}: {error}: {self:#?}"));
         let found = gpu.contents(&target);
@@ -208,7 +215,11 @@ impl Case {
             })
             .collect();
         let kernels = gpu.kernels();
-        let desc = CaptureDesc::new(pipeline).buffers(&targets).vertex_buffers(&vertex_buffers);
+        let desc = CaptureDesc {
+            buffers: &targets,
+            vertex_buffers: &vertex_buffers,
+            ..CaptureDesc::new(pipeline)
+        };
         let pass = (gpu.render_pass(), gpu.framebuffer());
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.

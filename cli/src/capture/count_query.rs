@@ -70,7 +70,7 @@ impl CountQuery {
     ) -> Result<(), RuntimeError> {
         let none = vk::QueryControlFlags::empty();
         match &self.pool {
-            Pool::Own(pool) => unsafe { recorder.begin_query_indexed(pool, 0, self.stream) },
+            Pool::Own(pool) => unsafe { recorder.begin_query(pool, 0, self.stream) },
             Pool::Driver(pool, functions) => {
                 let begin = functions.fp().cmd_begin_query_indexed_ext;
                 unsafe { begin(cmd, *pool, 0, none, self.stream) };
@@ -89,9 +89,7 @@ impl CountQuery {
         recorder: &mut Recorder<'_>,
     ) -> Result<(), RuntimeError> {
         match &self.pool {
-            Pool::Own(_) => {
-                recorder.end_query_indexed(QueryKind::TransformFeedbackStream, self.stream)
-            }
+            Pool::Own(_) => recorder.end_query(QueryKind::TransformFeedbackStream, self.stream),
             Pool::Driver(pool, functions) => {
                 let end = functions.fp().cmd_end_query_indexed_ext;
                 unsafe { end(cmd, *pool, 0, self.stream) };

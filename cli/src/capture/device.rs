@@ -4,9 +4,9 @@
 use anyhow::{Context as _, Result, bail};
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope, CounterBuffer,
-    IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, Recorded, Recorder,
-    RuntimeError, VertexBuffer,
+    Arena, ArenaDesc, ArenaSize, Buffer, Capture, CaptureBuffer, CaptureDesc, ConsumerScope,
+    CounterBuffer, IndexBuffer, IndexType, MemoryLocation, Pipeline, PipelineDesc, PipelineUse,
+    Recorded, Recorder, RuntimeError, VertexBuffer,
 };
 use vkxfb_probe::contents::Contents;
 use vkxfb_probe::gpu::{BoundContents, Gpu, begin_render_pass};
@@ -219,26 +219,34 @@ fn make_pipeline(gpu: &mut Gpu, lowered: &Lowered, job: &Job<'_>, made: &mut Mad
         Drawn::Indices { indices, restart: true, .. } => Some(indices.len() as u64),
         _ => None,
     };
-    let desc = PipelineDesc::new(lowered)
-        .vertex_input(&job.vertex_data.input)
-        .topology(job.assembly.topology)
-        .patch_control_points(job.assembly.patch_control_points)
-        .provoking_vertex(job.provoking)
-        .primitive_restart(indices.is_some())
-        .set_layouts(made.contents.set_layouts())
-        .render_pass(gpu.render_pass());
+    let desc = PipelineDesc {
+        vertex_input: Some(&job.vertex_data.input),
+        topology: Some(job.assembly.topology.into()),
+        patch_control_points: job.assembly.patch_control_points,
+        provoking_vertex: job.provoking,
+        primitive_restart: indices.is_some(),
+        set_layouts: made.contents.set_layouts(),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(lowered)
+    };
     // SAFETY: the device is live, and all handles in `desc` belong to it. The set layouts contain
     // what the shader uses, and `check` made sure that the device supports the vertex formats.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
-    let streams = u64::from(pipeline.stream_count());
-    let mut arena = ArenaDesc::for_draws(streams, streams)
-        .with_pipeline(&pipeline, streams)
-        .with_later_stages(&pipeline, 1, job.drawn.items(job.assembly));
-    if let Some(indices) = indices {
-        arena = arena.with_restarts(streams, indices);
-    }
+    let used = PipelineUse {
+        pipeline: &pipeline,
+        binds: 1,
+        draws: 1,
+        primitives: job.drawn.items(job.assembly),
+        unknown_draws: 0,
+    };
+    let size = ArenaSize::from(ArenaDesc {
+        restarted_draws: indices.is_some().into(),
+        restarted_indices: indices.unwrap_or(0),
+        pipelines: &[used],
+        ..ArenaDesc::new(1, 1)
+    });
     made.pipeline = Some(pipeline);
-    made.arena = Some(gpu.create_arena(&arena)?);
+    made.arena = Some(gpu.create_arena(size)?);
     Ok(())
 }
 
@@ -251,7 +259,7 @@ fn make_targets(
     job: &Job<'_>,
     made: &mut Made,
 ) -> Result<[Option<CaptureBuffer>; MAX_XFB_BUFFERS]> {
-    let usage = gpu.context().capture_buffer_usage(backend);
+    let usage = gpu.context().buffer_usages(backend).capture;
     let mut targets = [None; MAX_XFB_BUFFERS];
     for (number, stride) in job.layout.buffers() {
         let all = vertices * u128::from(stride);
@@ -276,10 +284,13 @@ fn make_counters(
     if backend == Backend::Vertex {
         return Ok([None; MAX_XFB_BUFFERS]);
     }
-    let usage = gpu.context().counter_buffer_usage(backend);
+    let usage = gpu.context().buffer_usages(backend).counter;
     let size = COUNTER * MAX_XFB_BUFFERS as u64;
     let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device)?;
-    let counter = |number| CounterBuffer::new(buffer.raw()).offset(COUNTER * number as u64);
+    let counter = |number| CounterBuffer {
+        offset: COUNTER * number as u64,
+        ..CounterBuffer::new(buffer.raw())
+    };
     let counters = std::array::from_fn(|number| targets[number].map(|_| counter(number)));
     made.buffers.push(buffer);
     Ok(counters)
@@ -292,7 +303,7 @@ struct Inputs {
 }
 
 fn make_inputs(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) -> Result<Inputs> {
-    let usage = gpu.context().vertex_buffer_usage(backend);
+    let usage = gpu.context().buffer_usages(backend).vertex;
     let mut vertex_buffers = Vec::new();
     for (binding, bytes) in (0..).zip(&job.vertex_data.buffers) {
         let raw = upload(gpu, made, bytes, usage)?;
@@ -302,7 +313,7 @@ fn make_inputs(gpu: &mut Gpu, backend: Backend, job: &Job<'_>, made: &mut Made) 
         return Ok(Inputs { vertex_buffers, index_buffer: None });
     };
     let bytes = bytemuck::cast_slice(indices);
-    let usage = gpu.context().index_buffer_usage(backend);
+    let usage = gpu.context().buffer_usages(backend).index;
     let raw = upload(gpu, made, bytes, usage)?;
     let index_buffer = Some(IndexBuffer::new(raw, bytes.len() as u64, IndexType::Uint32));
     Ok(Inputs { vertex_buffers, index_buffer })
@@ -342,8 +353,11 @@ fn submit(
     };
     // Buffers after the last one that is captured to must not be bound.
     let used = targets.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-    let desc =
-        CaptureDesc::new(pipeline).buffers(&targets[..used]).vertex_buffers(&inputs.vertex_buffers);
+    let desc = CaptureDesc {
+        buffers: &targets[..used],
+        vertex_buffers: &inputs.vertex_buffers,
+        ..CaptureDesc::new(pipeline)
+    };
     let counters = if backend == Backend::Vertex { &[] } else { &counters[..used] };
     let (render_pass, framebuffer) = (gpu.render_pass(), gpu.framebuffer());
     let kernels = gpu.kernels();

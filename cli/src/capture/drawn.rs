@@ -207,7 +207,10 @@ impl DrawArguments {
             {
                 bail!("--vertices {vertices}: {name} has {all}");
             }
-            return Ok(Drawn::Vertices(Draw::new(vertices).instance_count(self.instances)));
+            return Ok(Drawn::Vertices(Draw {
+                instance_count: self.instances,
+                ..Draw::new(vertices)
+            }));
         };
         let restart = indices.contains(&RESTART);
         if let Some(mesh) = mesh.filter(|_| data.reads_vertices) {
@@ -221,7 +224,7 @@ impl DrawArguments {
         if index_count > all {
             bail!("--vertices {index_count}: there are {all} indices");
         }
-        let draw = DrawIndexed::new(index_count).instance_count(self.instances);
+        let draw = DrawIndexed { instance_count: self.instances, ..DrawIndexed::new(index_count) };
         Ok(Drawn::Indices { indices, draw, restart })
     }
 }
@@ -247,7 +250,7 @@ mod tests {
 
     #[test]
     fn restarts_part_a_draw() {
-        let draw = DrawIndexed::new(9).instance_count(2);
+        let draw = DrawIndexed { instance_count: 2, ..DrawIndexed::new(9) };
         let indices = vec![0, 1, 2, 3, RESTART, 4, 5, 6, RESTART, 7];
         let strip =
             Assembly { topology: PrimitiveTopology::TriangleStrip, patch_control_points: 0 };
@@ -263,7 +266,7 @@ mod tests {
         assert_eq!(drawn(true).left_over(strip), None);
         assert_eq!(Drawn::Vertices(Draw::new(6)).left_over(list), None);
         let patches = Assembly { topology: PrimitiveTopology::PatchList, patch_control_points: 4 };
-        let draw = Draw::new(11).instance_count(3);
+        let draw = Draw { instance_count: 3, ..Draw::new(11) };
         assert_eq!(Drawn::Vertices(draw).primitives(patches), 3 * 2);
     }
 }

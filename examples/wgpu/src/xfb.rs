@@ -89,13 +89,15 @@ impl Xfb {
         let lowered = compute::lower(&Shader::new(&words).captures(&list), &options)?;
         unsafe {
             let set = UniformSet::new(context.device(), raw(uniform)?)?;
-            let pipeline =
-                Pipeline::new(&context, &PipelineDesc::new(&lowered).set_layouts(&[set.layout]))?;
+            let pipeline = Pipeline::new(
+                &context,
+                &PipelineDesc { set_layouts: &[set.layout], ..PipelineDesc::new(&lowered) },
+            )?;
             let kernels = Kernels::new(&context)?;
             let hal = adapter.as_hal::<Vulkan>().context("not an adapter of Vulkan")?;
             let instance = hal.shared_instance().raw_instance();
             let mut allocator = SimpleAllocator::new(instance, hal.raw_physical_device(), &context);
-            let arena = Arena::new(&context, &mut allocator, &ArenaDesc::for_draws(1, 1))?;
+            let arena = Arena::new(&context, &mut allocator, &ArenaDesc::new(1, 1))?;
             Ok(Self { context, allocator, pipeline, kernels, arena, set, buffers: Vec::new() })
         }
     }
@@ -125,11 +127,12 @@ impl Xfb {
         }
         // wgpu's own buffers have no addresses, but it takes those of others.
         let Self { context, allocator, buffers, .. } = self;
-        let usage = context.capture_buffer_usage(Backend::Compute)
+        let usage = context.buffer_usages(Backend::Compute).capture
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
-        let with_address = BufferDesc::new("wgpu", size, usage, MemoryLocation::Device);
+        let with_address =
+            BufferDesc { name: "wgpu", size, usage, location: MemoryLocation::Device };
         unsafe {
             let buffer = Buffer::new(context, allocator, &with_address)?;
             let hal = hal::vulkan::Buffer::from_raw_externally_owned(buffer.raw(), Box::new(|| ()));
@@ -152,10 +155,10 @@ impl Xfb {
         let Self { context, allocator, pipeline, kernels, arena, set, .. } = self;
         unsafe {
             arena.reset();
-            let vertices = [VertexBuffer::new(0, raw(vertices)?, vertices.size())];
+            let vertex_buffers = &[VertexBuffer::new(0, raw(vertices)?, vertices.size())];
             let indices = IndexBuffer::new(raw(indices)?, indices.size(), IndexType::Uint16);
-            let captured = [Some(CaptureBuffer::new(raw(captured)?, captured.size()))];
-            let desc = CaptureDesc::new(pipeline).buffers(&captured).vertex_buffers(&vertices);
+            let buffers = &[Some(CaptureBuffer::new(raw(captured)?, captured.size()))];
+            let desc = CaptureDesc { buffers, vertex_buffers, ..CaptureDesc::new(pipeline) };
             encoder.as_hal_mut::<Vulkan, _, _>(|encoder| {
                 let cmd = encoder.context("not an encoder of Vulkan")?.raw_handle();
                 let mut capture = Capture::new(context, kernels);

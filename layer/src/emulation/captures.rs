@@ -11,9 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::descriptor_heaps::{BoundHeaps, DescriptorPlace, DescriptorState};
-use vkxfb::runtime::host_memory::{TryPush, check_room};
 use vkxfb::runtime::{
-    Arena, ArenaAccess, ArenaDesc, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureOrder,
+    Arena, ArenaAccess, ArenaSize, Buffer, ByteCountDraw, Capture, CaptureBuffer, CaptureOrder,
     Context, DrawCommands, Kernels, RuntimeError, VertexBuffer,
 };
 
@@ -31,7 +30,7 @@ use crate::translate::Subpass;
 
 /// The initial size of the arena of a command buffer: 16 KiB for upload, 16 KiB for scratch, and 8
 /// descriptor sets.
-const ARENA: ArenaDesc = ArenaDesc::new(16 << 10, 16 << 10).descriptor_sets(8);
+const ARENA: ArenaSize = ArenaSize { upload: 16 << 10, scratch: 16 << 10, descriptor_sets: 8 };
 
 /// A capture of a command buffer. Each command buffer that executes a secondary command buffer plays the captures of
 /// that command buffer, maybe at the same time as others.
@@ -212,7 +211,7 @@ impl Captures {
             joins_last: false,
             passed_barrier: false,
             last_buffers: [None; BUFFERS],
-            order: CaptureOrder::new(),
+            order: CaptureOrder::default(),
             spare: Vec::new(),
             arena: None,
             descriptor_pools: DescriptorPools::default(),
@@ -264,7 +263,7 @@ impl Captures {
             self.keep(capture);
         }
         self.forget();
-        self.order.forget();
+        self.order.reset();
         if let Some(arena) = &mut self.arena {
             // SAFETY: Vulkan requires that the command buffer is not pending execution.
             unsafe { arena.reset() };
@@ -305,7 +304,9 @@ impl Captures {
         if let Some(own) = Arc::get_mut(&mut capture) {
             own.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
             // Without memory it is dropped.
-            _ = self.spare.try_push(capture);
+            if self.spare.try_reserve(1).is_ok() {
+                self.spare.push(capture);
+            }
         }
     }
 
@@ -405,9 +406,9 @@ impl Captures {
 
     /// Adds a capture or computation at a place of the list `hoisted`. Without memory, recording fails.
     fn insert(&mut self, place: usize, hoisted: Hoisted) {
-        match self.hoisted.try_room(1) {
+        match self.hoisted.try_reserve(1) {
             Ok(()) => self.hoisted.insert(place.min(self.hoisted.len()), hoisted),
-            Err(error) => self.refuse("a list of captures", error),
+            Err(error) => self.refuse("a list of captures", RuntimeError::from(error)),
         }
     }
 
@@ -419,7 +420,14 @@ impl Captures {
         if let Some(spare) = self.spare.pop() {
             return Ok(spare);
         }
-        check_room()?;
+        // More than a capture takes when it is created, so that creating it does not abort the program.
+        const ROOM: usize = 64 << 10;
+        let mut room = Vec::<u8>::new();
+        let taken = room.try_reserve(ROOM);
+        // Otherwise the compiler may leave the allocation out.
+        std::hint::black_box(&mut room);
+        taken.map_err(RuntimeError::from)?;
+        drop(room);
         let (ctx, kernels) = (self.emulation.context(), self.emulation.kernels());
         let capture = Capture::new(ctx, kernels);
         let (ended, drawn) = (Vec::new(), Drawn::default());
@@ -437,7 +445,7 @@ impl Captures {
         self.state.forget(inherited);
         self.variant = None;
         self.joins_last = false;
-        self.order.forget();
+        self.order.reset();
     }
 
     /// Calls `record`, which records commands of the layer outside of a pass, with a context and with memory of the arena.
@@ -459,7 +467,7 @@ impl Captures {
         let emulation = Arc::clone(&self.emulation);
         let descriptors = self.state.restorable.before().descriptors();
         let suspended = self.state.conditional_rendering;
-        self.order.forget();
+        self.order.reset();
         unsafe {
             if suspended.is_some() {
                 emulation.end_conditional_rendering(cmd);

@@ -39,7 +39,7 @@ type Reason = (
 fn reason_of(error: &PipelineError) -> Reason {
     let root = error.root();
     let lowering = match root {
-        PipelineError::Variant(StagesError::Lower(error)) => Some(discriminant(error)),
+        PipelineError::Variant(StagesError::Lower { error, .. }) => Some(discriminant(error)),
         _ => None,
     };
     (discriminant(root), root.runtime().map(discriminant), lowering)

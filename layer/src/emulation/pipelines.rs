@@ -660,9 +660,10 @@ impl Pipeline {
         match prepared {
             Ok(()) => Ok(true),
             Err(error) => match error.root() {
-                PipelineError::Variant(StagesError::Lower(LowerError::Capture(
-                    CaptureError::NoXfbMode { .. },
-                ))) => Ok(false),
+                PipelineError::Variant(StagesError::Lower {
+                    error: LowerError::Capture(CaptureError::NoXfbMode { .. }),
+                    ..
+                }) => Ok(false),
                 _ => Err(error),
             },
         }
@@ -711,8 +712,8 @@ impl Pipeline {
         let topology = PrimitiveTopology::try_from(self.topology);
         let draws = ExpectedDraws::new(topology.unwrap_or(PrimitiveTopology::TriangleList));
         let draws = match (self.restart, self.dynamic.restart) {
-            (_, true) => draws.indirect(true),
-            (true, false) => draws.restart(true).indirect(true),
+            (_, true) => ExpectedDraws { indirect: true, ..draws },
+            (true, false) => ExpectedDraws { restart: true, indirect: true, ..draws },
             (false, false) => draws,
         };
         let prepared = unsafe { made.prepare(&self.ctx, &[draws], cache) };
@@ -810,21 +811,24 @@ impl Pipeline {
         let sets: Vec<vk::DescriptorSetLayout> =
             self.layout.sets.iter().map(|set| set.raw).collect();
         let vertex = shader(ExecutionModel::Vertex).ok_or(PipelineError::Module)?;
-        let mut stages = Stages::new(vertex)
-            .captures(if *captures { Captures::Decorations } else { Captures::Nothing })
-            .vertex_input(vertex_input)
-            .set_layouts(&sets)
-            .descriptors(&self.descriptors)
-            .provoking_vertex(self.shader.provoking_vertex)
-            .primitive_restart(self.restart || self.dynamic.restart)
-            .domain_origin(domain_origin)
-            .unaligned_attributes(unaligned_attributes);
+        let mut stages = Stages {
+            captures: if *captures { Captures::Decorations } else { Captures::Nothing },
+            vertex_input,
+            set_layouts: &sets,
+            descriptors: &self.descriptors,
+            provoking_vertex: self.shader.provoking_vertex,
+            primitive_restart: self.restart || self.dynamic.restart,
+            domain_origin,
+            unaligned_attributes,
+            ..Stages::new(vertex)
+        };
         stages.patch_control_points = self.shader.patch_control_points;
         stages.control = shader(ExecutionModel::TessellationControl);
         stages.evaluation = shader(ExecutionModel::TessellationEvaluation);
         stages.geometry = shader(ExecutionModel::Geometry);
         if !self.dynamic.topology {
-            stages.topology = PrimitiveTopology::try_from(self.topology).ok();
+            let topology = PrimitiveTopology::try_from(self.topology).ok();
+            stages.topology = topology.map(Into::into);
         }
         Ok(unsafe { self.variants.get(&self.ctx, &stages) }?)
     }

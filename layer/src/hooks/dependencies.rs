@@ -1,8 +1,6 @@
 //! Hooks for commands with stages or accesses among their arguments: barriers, events, timestamps
 //! and submissions.
 
-use vkxfb::runtime::host_memory::TryPush;
-
 use super::commands::{Observer, observer_hooks};
 use super::entry::{hooks, with_device};
 use crate::chain::slice;
@@ -258,9 +256,11 @@ macro_rules! submits {
                     // Behind the submission the program may reset or free the command buffers.
                     let mut ended = Vec::new();
                     for command_buffer in infos.iter().flat_map(|info| submits::$command_buffers(info)) {
-                        if ended.try_extend(ended_queries(command_buffer)).is_err() {
+                        let queries = ended_queries(command_buffer);
+                        if ended.try_reserve(queries.len()).is_err() {
                             return Some(OUT_OF_MEMORY);
                         }
+                        ended.extend_from_slice(queries);
                     }
                     let result = Arena::with(|arena| {
                         let also_compute = Kind::Submit.is_translated();

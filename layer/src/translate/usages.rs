@@ -54,7 +54,7 @@ impl Usages {
     /// Returns how captures access buffers on a device that was created with the features that captures require.
     pub(crate) fn emulating(required: &RequiredFeatures) -> Self {
         Self {
-            addresses: required.address_source().is_some(),
+            addresses: required.address_source.is_some(),
             descriptors: required.uses_descriptors(),
             results: true,
         }

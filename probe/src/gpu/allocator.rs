@@ -2,10 +2,10 @@
 
 use std::any::Any;
 use std::error::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ash::vk;
 use gpu_allocator::vulkan::{Allocator, AllocatorCreateDesc};
-use vkxfb::runtime::ContextId;
 use vkxfb::runtime::{
     Allocation, AllocationRequest, Context, MemoryAllocator, MemoryLocation, RuntimeError,
     SimpleAllocator,
@@ -13,6 +13,9 @@ use vkxfb::runtime::{
 
 use super::HostMemory;
 use super::shadow::Shadows;
+
+/// What the next allocator is known by.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Allocates the memory for all objects of a device.
 pub(super) struct OwnAllocator {
@@ -23,12 +26,12 @@ pub(super) struct OwnAllocator {
     /// The copies of mapped memory that emulate missing coherence. `None` unless
     /// [`HostMemory::NonCoherent`] is chosen.
     shadows: Option<Shadows>,
-    owner: ContextId,
+    owner: u64,
 }
 
 /// The private data of an allocation: which device and which allocator it is from.
 struct Backing {
-    owner: ContextId,
+    owner: u64,
     is_cached: bool,
     inner: Box<dyn Any + Send + Sync>,
 }
@@ -75,7 +78,7 @@ impl OwnAllocator {
                 .then(|| SimpleAllocator::new(instance, physical_device, context))
         };
         let shadows = (host_memory == HostMemory::NonCoherent).then(Shadows::default);
-        Ok(Self { raw, cached, shadows, owner: context.id() })
+        Ok(Self { raw, cached, shadows, owner: NEXT.fetch_add(1, Ordering::Relaxed) })
     }
 
     /// The copies of mapped memory that emulate missing coherence, if there are any.

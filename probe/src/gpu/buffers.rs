@@ -4,14 +4,23 @@ use std::ops::Range;
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaDesc, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
-    QueryKind, QueryPool,
+    Arena, ArenaSize, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
+    QueryKind, QueryPool, RuntimeError,
 };
-use vkxfb::runtime::{ContextId, check_limit};
 use vkxfb_rewriter::lower::Backend;
 
 use super::allocator::OwnAllocator;
 use super::{Gpu, GpuError, HostMemory, State, Step};
+
+/// Checks that a value is at most a limit of the device.
+pub(super) fn check_limit(
+    what: String,
+    value: u64,
+    limit: &'static str,
+    max: u64,
+) -> Result<(), GpuError> {
+    if value <= max { Ok(()) } else { Err(RuntimeError::Limit { what, value, limit, max }.into()) }
+}
 
 impl Gpu {
     /// Returns the context and the allocator, which live until the device is dropped.
@@ -22,14 +31,9 @@ impl Gpu {
         }
     }
 
-    fn owns(&self, context: ContextId) -> bool {
-        context == self.context.id()
-    }
-
-    /// Whether an object can be destroyed: it was created with this device, and the device is not hung, so that no
-    /// submission still uses it. Logs a warning if the object is of another device.
-    fn destroys(&self, context: ContextId) -> bool {
-        let owns = self.owns(context);
+    /// Whether an object can be destroyed: it was created with this device (`owns`), and the device is not hung, so
+    /// that no submission still uses it. Logs a warning if the object is of another device.
+    fn destroys(&self, owns: bool) -> bool {
         if !owns {
             tracing::warn!("an object of another device is leaked");
         }
@@ -50,7 +54,7 @@ impl Gpu {
         if self.context.has_addresses() {
             known |= Usage::SHADER_DEVICE_ADDRESS;
         }
-        if self.context.enabled().has(Backend::Native) {
+        if self.backends().contains(&Backend::Native) {
             known |=
                 Usage::TRANSFORM_FEEDBACK_BUFFER_EXT | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         }
@@ -67,7 +71,7 @@ impl Gpu {
     fn check_size(&self, what: &str, size: u64) -> Result<(), GpuError> {
         let max = self.memory_limits().max_buffer;
         let limit = "the lesser of maxBufferSize and maxMemoryAllocationSize";
-        Ok(check_limit(|| format!("the size of {what} in bytes"), size, limit, max)?)
+        check_limit(format!("the size of {what} in bytes"), size, limit, max)
     }
 
     /// Creates a buffer. `TRANSFER_SRC` and `TRANSFER_DST` are added to its usage.
@@ -86,7 +90,7 @@ impl Gpu {
         self.check_size("a buffer", size)?;
         let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
         let (ctx, allocator) = self.parts()?;
-        let desc = BufferDesc::new("vkxfb probe", size, usage | copies, location);
+        let desc = BufferDesc { name: "vkxfb probe", size, usage: usage | copies, location };
         // SAFETY: the device is live, the allocator is the device's, and usage and size were
         // checked.
         Ok(unsafe { Buffer::new(ctx, allocator, &desc) }?)
@@ -94,7 +98,7 @@ impl Gpu {
 
     /// Destroys a buffer. A buffer of another device is leaked, with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
-        if !self.destroys(buffer.context_id()) {
+        if !self.destroys(self.context.made(&buffer)) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -136,7 +140,7 @@ impl Gpu {
 
     /// Destroys a query pool. A pool of another device is leaked, with a warning.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
-        if !self.destroys(pool.context_id()) {
+        if !self.destroys(self.context.made(&pool)) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -150,17 +154,18 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::Runtime`] if the arena is too large for the device, or if a command or an
     /// allocation fails.
-    pub fn create_arena(&mut self, desc: &ArenaDesc) -> Result<Arena, GpuError> {
-        self.check_size("the arena's upload memory", desc.upload)?;
-        self.check_size("the arena's scratch memory", desc.scratch)?;
+    pub fn create_arena(&mut self, size: impl Into<ArenaSize>) -> Result<Arena, GpuError> {
+        let size = size.into();
+        self.check_size("the arena's upload memory", size.upload)?;
+        self.check_size("the arena's scratch memory", size.scratch)?;
         let (ctx, allocator) = self.parts()?;
         // SAFETY: the device is live, and the allocator is the device's.
-        Ok(unsafe { Arena::new(ctx, allocator, desc) }?)
+        Ok(unsafe { Arena::new(ctx, allocator, size) }?)
     }
 
     /// Destroys an arena. An arena of another device is leaked, with a warning.
     pub fn destroy_arena(&mut self, arena: Arena) {
-        if !self.destroys(arena.context_id()) {
+        if !self.destroys(self.context.made(&arena)) {
             return;
         }
         if let Ok((ctx, allocator)) = self.parts() {
@@ -172,7 +177,7 @@ impl Gpu {
     /// Destroys a pipeline that was created with [`context`](Self::context). Any other pipeline is
     /// leaked, with a warning.
     pub fn destroy_pipeline(&self, pipeline: Pipeline) {
-        if !self.destroys(pipeline.context_id()) {
+        if !self.destroys(self.context.made(&pipeline)) {
             return;
         }
         // SAFETY: the pipeline belongs to this device, and no submission is in flight.
@@ -241,7 +246,7 @@ impl Gpu {
         usage: vk::BufferUsageFlags,
         range: &Range<u64>,
     ) -> Result<(), GpuError> {
-        if !self.owns(buffer.context_id()) {
+        if !self.context.made(buffer) {
             return Err(GpuError::ForeignBuffer);
         }
         if !buffer.usage().contains(usage) {

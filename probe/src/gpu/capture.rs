@@ -9,7 +9,9 @@ mod slots;
 mod steps;
 
 use ash::vk;
-use vkxfb::runtime::{Arena, ArenaDesc, Captured, Draw, MemoryLocation, Pipeline};
+use vkxfb::runtime::{
+    Arena, ArenaDesc, ArenaSize, Captured, Draw, MemoryLocation, Pipeline, PipelineUse,
+};
 use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
@@ -194,12 +196,12 @@ impl Gpu {
         let ctx = &self.context;
         self.backends().iter().fold(none, |(capture, vertex), &backend| {
             let (mut capture, mut vertex) = (
-                capture | ctx.capture_buffer_usage(backend),
-                vertex | ctx.vertex_buffer_usage(backend),
+                capture | ctx.buffer_usages(backend).capture,
+                vertex | ctx.buffer_usages(backend).vertex,
             );
             if backend != Backend::Vertex {
-                capture |= ctx.counter_buffer_usage(backend);
-                vertex |= ctx.index_buffer_usage(backend);
+                capture |= ctx.buffer_usages(backend).counter;
+                vertex |= ctx.buffer_usages(backend).index;
             }
             (capture, vertex)
         })
@@ -302,31 +304,28 @@ fn batches<'a, 'b>(
     })
 }
 
-fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaDesc {
-    // The recorder makes a separate capture for each vertex stream.
-    let streams = |r: &CaptureRequest<'_>| u64::from(r.pipeline.stream_count());
-    let draws = requests.iter().map(|r| streams(r) * r.draws.len() as u64).sum();
-    let desc = ArenaDesc::for_draws(requests.iter().map(streams).sum(), draws);
-    let table = |request: &CaptureRequest<'_>| {
-        let pipeline = request.pipeline;
-        let constants = pipeline.push_constants().len() as u64;
-        // Draws with different push constants each need their own copy of the attribute
-        // descriptors.
-        let count = request.push_constants.len().max(1) as u64;
-        streams(request) * count * (pipeline.attribute_bytes() + constants)
-    };
-    let tables: u64 = requests.iter().map(table).sum();
-    let with_later_stages = |desc: ArenaDesc, request: &CaptureRequest<'_>| {
-        let primitives = request.draws.iter().map(|(topology, draw)| {
-            // A patch has at least one vertex, so there are at most as many patches as vertices.
-            let of_instance = match topology {
-                PrimitiveTopology::PatchList => draw.vertex_count.into(),
-                topology => topology.primitive_count(draw.vertex_count),
-            };
-            of_instance.saturating_mul(draw.instance_count.into())
-        });
-        let primitives = primitives.fold(0, u64::saturating_add);
-        desc.with_later_stages(request.pipeline, request.draws.len() as u64, primitives)
-    };
-    requests.iter().fold(desc.upload(desc.upload + tables), with_later_stages)
+/// How a capture uses its pipeline.
+fn use_of<'a>(request: &CaptureRequest<'a>) -> PipelineUse<'a> {
+    let primitives = request.draws.iter().map(|(topology, draw)| {
+        // A patch has at least one vertex, so there are at most as many patches as vertices.
+        let of_instance = match topology {
+            PrimitiveTopology::PatchList => draw.vertex_count.into(),
+            topology => topology.primitive_count(draw.vertex_count),
+        };
+        of_instance.saturating_mul(draw.instance_count.into())
+    });
+    PipelineUse {
+        pipeline: request.pipeline,
+        binds: request.push_constants.len().max(1) as u64,
+        draws: request.draws.len() as u64,
+        primitives: primitives.fold(0, u64::saturating_add),
+        unknown_draws: 0,
+    }
+}
+
+/// The arena for captures, which has room for all of them.
+fn arena_for(requests: &[CaptureRequest<'_>]) -> ArenaSize {
+    let pipelines: Vec<_> = requests.iter().map(use_of).collect();
+    let draws = pipelines.iter().map(|used| used.draws).sum();
+    ArenaDesc { pipelines: &pipelines, ..ArenaDesc::new(requests.len() as u64, draws) }.into()
 }

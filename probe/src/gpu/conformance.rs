@@ -16,7 +16,7 @@ pub(super) unsafe fn conformance_version(
     capabilities: &Capabilities,
 ) -> Option<String> {
     let has_driver = capabilities.api_version >= vk::API_VERSION_1_2
-        || capabilities.has_extension(khr::driver_properties::NAME);
+        || capabilities.extensions.contains(khr::driver_properties::NAME);
     let name = if capabilities.api_version >= vk::API_VERSION_1_1 {
         c"vkGetPhysicalDeviceProperties2"
     } else {

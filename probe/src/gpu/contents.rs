@@ -3,7 +3,6 @@
 use ash::vk;
 use vkxfb::runtime::Buffer;
 use vkxfb::runtime::RuntimeError;
-use vkxfb::runtime::check_limit;
 
 use super::buffers::copy_into;
 use super::{Gpu, GpuError};
@@ -45,9 +44,9 @@ impl Gpu {
         if contents.buffers.is_empty() {
             return Ok(bound);
         }
-        let what = || "descriptor sets of a pipeline".to_owned();
+        let what = "descriptor sets of a pipeline".to_owned();
         let (sets, max) = (contents.set_count(), self.capabilities().limits.max_descriptor_sets);
-        check_limit(what, sets as u64, "maxBoundDescriptorSets", max)?;
+        super::buffers::check_limit(what, sets as u64, "maxBoundDescriptorSets", max.into())?;
         match self.fill_bound(contents, &mut bound) {
             Ok(()) => Ok(bound),
             Err(error) => {

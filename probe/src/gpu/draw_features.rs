@@ -69,19 +69,19 @@ impl DrawFeatures {
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
         let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default();
         let mut features = vk::PhysicalDeviceFeatures2::default();
-        if caps.has_extension(ext::index_type_uint8::NAME) {
+        if caps.extensions.contains(ext::index_type_uint8::NAME) {
             features = features.push_next(&mut uint8);
         }
-        if caps.has_extension(ext::multi_draw::NAME) {
+        if caps.extensions.contains(ext::multi_draw::NAME) {
             features = features.push_next(&mut multi);
         }
-        if caps.has_extension(ext::primitive_topology_list_restart::NAME) {
+        if caps.extensions.contains(ext::primitive_topology_list_restart::NAME) {
             features = features.push_next(&mut restart);
         }
-        if caps.has_extension(ext::primitives_generated_query::NAME) {
+        if caps.extensions.contains(ext::primitives_generated_query::NAME) {
             features = features.push_next(&mut generated);
         }
-        if caps.has_extension(ext::conditional_rendering::NAME) {
+        if caps.extensions.contains(ext::conditional_rendering::NAME) {
             features = features.push_next(&mut conditional);
         }
         // SAFETY: the caller's contract; the chain contains only structures of extensions that the

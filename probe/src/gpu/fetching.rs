@@ -31,8 +31,8 @@ impl Robustness {
         options: &OpenOptions,
     ) -> Self {
         let caps = &info.capabilities;
-        let is_there =
-            caps.api_version >= vk::API_VERSION_1_1 && caps.has_extension(ext::robustness2::NAME);
+        let is_there = caps.api_version >= vk::API_VERSION_1_1
+            && caps.extensions.contains(ext::robustness2::NAME);
         if !is_there || !options.robustness || options.profile != Profile::Full {
             return Self::default();
         }

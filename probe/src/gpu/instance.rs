@@ -241,7 +241,7 @@ impl Instance {
                 let conformance_version =
                     unsafe { conformance_version(&self.entry, &self.raw, device, &capabilities) };
                 if profile == Profile::Bifrost {
-                    capabilities.restrict_to_floor();
+                    capabilities.restrict_to(vkxfb::runtime::Profile::Bifrost);
                 }
                 Ok((device, DeviceInfo { index, capabilities, conformance_version, tools }))
             })

@@ -18,7 +18,7 @@ pub enum Profile {
     #[default]
     Full,
     /// Only the features that the compute backend requires, on Vulkan 1.0, whatever else the device supports:
-    /// [`Capabilities::restrict_to_floor`].
+    /// [`Profile::Bifrost`](vkxfb::runtime::Profile::Bifrost).
     Bifrost,
 }
 
@@ -94,17 +94,17 @@ pub struct OpenOptions {
     /// the device's own limit.
     pub workgroup_invocations: Option<u32>,
     /// The maximum number of workgroups of a draw that shares a dispatch with other draws:
-    /// [`Context::set_max_shared_workgroups`](vkxfb::runtime::overrides::set_max_shared_workgroups).
+    /// [`Settings::max_shared_workgroups`](vkxfb::runtime::Settings::max_shared_workgroups).
     /// `None` for the default.
     pub max_shared_workgroups: Option<u32>,
     /// Whether kernels process draws with whole workgroups, as on GPUs, on processors, too:
-    /// [`use_parallel_kernels`](vkxfb::runtime::overrides::use_parallel_kernels).
+    /// [`Settings::serial_kernels`](vkxfb::runtime::Settings::serial_kernels).
     pub parallel_kernels: bool,
     /// The number of rounds of loops after which the kernels of processors end a turn:
-    /// [`set_kernel_rounds`](vkxfb::runtime::overrides::set_kernel_rounds). `None` for the default.
+    /// [`Settings::kernel_rounds`](vkxfb::runtime::Settings::kernel_rounds). `None` for the default.
     pub kernel_rounds: Option<u64>,
     /// Whether lowered shaders are passed to the driver without optimization:
-    /// [`Context::set_optimizes_shaders`](vkxfb::runtime::Context::set_optimizes_shaders).
+    /// [`Settings::optimizes_shaders`](vkxfb::runtime::Settings::optimizes_shaders).
     pub unoptimized: bool,
     /// The size in bytes of shared memory for the [staging](vkxfb::runtime::Capabilities::staging)
     /// of the compute backend. `None` for the best size for the device.

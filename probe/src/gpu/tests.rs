@@ -86,12 +86,14 @@ fn echo_input() -> VertexInput {
 }
 
 fn desc<'a>(gpu: &Gpu, shader: &'a Lowered, input: &'a VertexInput) -> PipelineDesc<'a> {
-    PipelineDesc::new(shader)
-        .topology(PrimitiveTopology::TriangleStrip)
-        .dynamic_topology(true)
-        .provoking_vertex(ProvokingVertex::First)
-        .vertex_input(input)
-        .render_pass(gpu.render_pass())
+    PipelineDesc {
+        topology: Some(PrimitiveTopology::TriangleStrip.into()),
+        specialize_topology: false,
+        provoking_vertex: ProvokingVertex::First,
+        vertex_input: Some(input),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(shader)
+    }
 }
 
 #[test]
@@ -272,11 +274,14 @@ fn graphics_pipelines_need_the_features_of_their_state() {
     };
     let without = "which the device was created without";
     assert_eq!(
-        error(desc.topology(PrimitiveTopology::LineListWithAdjacency)),
+        error(PipelineDesc {
+            topology: Some(PrimitiveTopology::LineListWithAdjacency.into()),
+            ..desc
+        }),
         format!("topology line-list-with-adjacency needs the feature geometryShader, {without}")
     );
     assert_eq!(
-        error(desc.provoking_vertex(ProvokingVertex::Last)),
+        error(PipelineDesc { provoking_vertex: ProvokingVertex::Last, ..desc }),
         format!("provoking vertex last needs the feature provokingVertexLast, {without}")
     );
     let mut wide = shader.clone();

@@ -22,7 +22,7 @@ pub(super) unsafe fn tools(
 ) -> Vec<Tool> {
     let name = if api_version.min(capabilities.device_api_version) >= vk::API_VERSION_1_3 {
         c"vkGetPhysicalDeviceToolProperties"
-    } else if capabilities.has_extension(ext::tooling_info::NAME) {
+    } else if capabilities.extensions.contains(ext::tooling_info::NAME) {
         c"vkGetPhysicalDeviceToolPropertiesEXT"
     } else {
         return Vec::new();

@@ -201,8 +201,12 @@ fn capture(
     let buffers = combinations.first().map_or(0, |first| first.buffers);
     let lowered = lower(gpu, backend, buffers)?;
     let input = VertexInput::default();
-    let desc = PipelineDesc::new(&lowered).vertex_input(&input).topology(TOPOLOGY);
-    let desc = desc.render_pass(gpu.render_pass());
+    let desc = PipelineDesc {
+        vertex_input: Some(&input),
+        topology: Some(TOPOLOGY.into()),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(&lowered)
+    };
     // SAFETY: the device of the context is live, and the module was lowered for this backend and
     // uses no descriptor sets.
     let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.map_err(GpuError::from)?;
@@ -218,14 +222,14 @@ fn with_memory(
 ) -> Result<Option<Vec<u8>>, GpuError> {
     let backend = pipeline.backend();
     let ctx = gpu.context();
-    let usage = ctx.capture_buffer_usage(backend) | ctx.counter_buffer_usage(backend);
+    let usage = ctx.buffer_usages(backend).capture | ctx.buffer_usages(backend).counter;
     // No combination captures to the last slot. If its contents are not the same after the submission, the copy to the
     // memory or the copy from the memory was not executed.
     let bytes = vec![Combination::before(); combinations.len() + 1].concat();
     gpu.with_buffer(bytes.len() as u64, usage, MemoryLocation::Device, |gpu, memory| {
         gpu.write(memory, 0, &bytes)?;
         let count = combinations.len() as u64;
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(count, count))?;
+        let mut arena = gpu.create_arena(&ArenaDesc::new(count, count))?;
         let kernels = gpu.kernels();
         let (render_pass, framebuffer) = (gpu.render_pass(), gpu.framebuffer());
         let is_graphics = backend != Backend::Compute;
@@ -252,7 +256,11 @@ fn with_memory(
                     let targets: Vec<_> = (0..buffers).map(bound).collect();
                     let begin: Vec<_> = (0..buffers).map(|b| counter(begin, b)).collect();
                     let end: Vec<_> = (0..buffers).map(|b| counter(end, b)).collect();
-                    let desc = CaptureDesc::new(pipeline).buffers(&targets).counters(&begin);
+                    let desc = CaptureDesc {
+                        buffers: &targets,
+                        counters: &begin,
+                        ..CaptureDesc::new(pipeline)
+                    };
                     let mut capture = Capture::new(ctx, &kernels);
                     let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                     let (vertex_count, instance_count) = (VERTICES, 1);

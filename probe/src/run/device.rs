@@ -1,6 +1,7 @@
 //! Describes the device for a report.
 
-use vkxfb::runtime::version_string;
+use ash::vk;
+use vkxfb::runtime::Capabilities;
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
@@ -52,13 +53,13 @@ pub fn device_info(gpu: &Gpu) -> DeviceInfo {
         ),
         (
             "workgroups per axis that captures use",
-            gpu.context().max_workgroups_per_axis().to_string(),
+            gpu.context().settings().max_workgroups_per_axis.to_string(),
         ),
     ];
     DeviceInfo {
         index: (gpu.device_count() > 1).then_some(gpu.device_index()),
         name: capabilities.device_name.clone(),
-        driver: capabilities.driver(),
+        driver: driver(capabilities),
         driver_version: format!("{:#x}", capabilities.driver_version),
         conformance_version: gpu.conformance_version(),
         api_version: version_string(capabilities.device_api_version),
@@ -80,4 +81,15 @@ fn backend_support(gpu: &Gpu, backend: Backend) -> BackendSupport {
         |topology: &PrimitiveTopology| missing.is_empty() && has_topology(gpu, backend, *topology);
     let topologies = topologies.filter(captured).collect();
     BackendSupport { backend, missing, topologies }
+}
+
+/// Formats a packed Vulkan version, for example "1.3.230".
+pub fn version_string(version: u32) -> String {
+    let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
+    format!("{major}.{minor}.{}", vk::api_version_patch(version))
+}
+
+/// The name and version of the driver, as the driver reports them.
+pub fn driver(capabilities: &Capabilities) -> String {
+    format!("{} {}", capabilities.driver_name, capabilities.driver_info).trim().to_owned()
 }

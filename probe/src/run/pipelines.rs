@@ -132,15 +132,17 @@ fn make_pipeline(
     shader: &BoundShader<'_>,
     specialize: bool,
 ) -> Result<Pipeline, GpuError> {
-    let desc = PipelineDesc::new(&shader.lowered)
-        .topology(group.topology)
-        .dynamic_topology(!specialize)
-        .patch_control_points(PATCH_CONTROL_POINTS)
-        .provoking_vertex(group.provoking)
-        .vertex_input(&group.subject.vertex_input)
-        .set_layouts(shader.contents.set_layouts())
-        .render_pass(gpu.render_pass())
-        .cache(ash::vk::PipelineCache::null());
+    let desc = PipelineDesc {
+        topology: Some(group.topology.into()),
+        specialize_topology: specialize,
+        patch_control_points: PATCH_CONTROL_POINTS,
+        provoking_vertex: group.provoking,
+        vertex_input: Some(&group.subject.vertex_input),
+        set_layouts: shader.contents.set_layouts(),
+        render_pass: gpu.render_pass(),
+        cache: ash::vk::PipelineCache::null(),
+        ..PipelineDesc::new(&shader.lowered)
+    };
     // SAFETY: the device of the context is live, the module was lowered for this backend, and the
     // set layouts contain what it uses.
     Ok(unsafe { Pipeline::new(gpu.context(), &desc) }?)

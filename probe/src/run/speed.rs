@@ -88,7 +88,7 @@ fn of_pipeline(
     let bytes = |vertices: u32| TOPOLOGY.output_count(vertices) * stride;
     let [mut vertices, largest] = VERTICES;
     loop {
-        let usage = gpu.context().capture_buffer_usage(pipeline.backend());
+        let usage = gpu.context().buffer_usages(pipeline.backend()).capture;
         let target = gpu.create_buffer(bytes(vertices), usage, MemoryLocation::Device)?;
         let time = of_draw(gpu, pipeline, &target, vertices);
         gpu.destroy_buffer(target);
@@ -116,7 +116,7 @@ fn of_draw(
     })?;
     let mut least = Duration::MAX;
     for _ in 0..ROUNDS {
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 1))?;
+        let mut arena = gpu.create_arena(&ArenaDesc::new(1, 1))?;
         let time = submit(gpu, pipeline, target, vertices, &mut arena);
         gpu.destroy_arena(arena);
         least = least.min(time?);
@@ -136,7 +136,7 @@ fn submit(
     let (render_pass, framebuffer) = (gpu.render_pass(), gpu.framebuffer());
     let is_graphics = pipeline.backend() != Backend::Compute;
     let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];
-    let desc = CaptureDesc::new(pipeline).buffers(&buffers);
+    let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
     let draw = Draw { vertex_count: vertices, instance_count: 1, ..Draw::default() };
     let ((), time) = gpu.submit_timed(|ctx, cmd| {
         // SAFETY: everything outlives the submission. Graphics pipelines were created for the

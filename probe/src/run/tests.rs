@@ -23,7 +23,8 @@ fn an_exchanged_vertex_order_of_patches_is_seen() {
     let right = Subject::built_in_geometry(ProbeGeometry::by_name("patches_to_triangles").unwrap());
     let mut flipped = right.unwrap();
     flipped.replace_mode(ExecutionMode::VertexOrderCcw, ExecutionMode::VertexOrderCw);
-    let mut plan = Plan::full(gpu.backends(), gpu.context().max_workgroups_per_axis()).unwrap();
+    let mut plan =
+        Plan::full(gpu.backends(), gpu.context().settings().max_workgroups_per_axis).unwrap();
     plan.subjects = vec![flipped];
     plan.provoking = vec![ProvokingVertex::First];
     // Two patches, of one and of four quads.

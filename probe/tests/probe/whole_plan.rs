@@ -64,7 +64,7 @@ fn probe_with(options: &OpenOptions, backends: &[Backend]) {
 }
 
 fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
-    let mut plan = Plan::full(backends, gpu.context().max_workgroups_per_axis()).unwrap();
+    let mut plan = Plan::full(backends, gpu.context().settings().max_workgroups_per_axis).unwrap();
     // The large draws take three quarters of the time of a plan. Without `VKXFB_FULL=1`, only the
     // plan of all backends has them.
     let has_large = is_full() || backends == Backend::ALL;

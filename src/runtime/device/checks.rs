@@ -28,7 +28,7 @@ pub(crate) fn multiple_of(
 }
 
 /// Checks that a value is at most a limit of the device.
-pub fn check_limit(
+pub(crate) fn check_limit(
     what: impl FnOnce() -> String,
     value: impl Into<u64>,
     limit: &'static str,

@@ -1,8 +1,6 @@
 //! [`Context`]: a device with its functions, its capabilities, and the features that it was created with. It also
 //! records [barriers](crate::runtime::device::barrier).
 
-pub mod overrides;
-
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +41,13 @@ const WORKGROUPS_EVERYWHERE: u32 = 65535;
 /// Identifies a context and thereby its device. The `VkDevice` handle cannot identify it, because the implementation
 /// may reuse the handle after the device is destroyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ContextId(u64);
+pub(crate) struct ContextId(u64);
+
+/// What [`Context::made`] takes. The trait is not exported, so that it cannot be implemented outside of this crate.
+pub trait Made {
+    /// Whether the object was made with `context` or a clone of it.
+    fn is_of(&self, context: &Context) -> bool;
+}
 
 impl ContextId {
     fn next() -> Self {
@@ -54,7 +58,6 @@ impl ContextId {
 
 /// The handles of a device, for an application that does not use ash.
 #[derive(Clone, Copy)]
-#[non_exhaustive]
 pub struct RawDevice {
     /// [`vkGetInstanceProcAddr`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetInstanceProcAddr.html)
     /// of the loader. A layer passes its own or that of the next layer.
@@ -69,19 +72,6 @@ pub struct RawDevice {
     pub device: vk::Device,
 }
 
-impl RawDevice {
-    /// Combines the handles of a device.
-    pub const fn new(
-        get_instance_proc_addr: vk::PFN_vkGetInstanceProcAddr,
-        instance: vk::Instance,
-        instance_api_version: u32,
-        physical_device: vk::PhysicalDevice,
-        device: vk::Device,
-    ) -> Self {
-        Self { get_instance_proc_addr, instance, instance_api_version, physical_device, device }
-    }
-}
-
 impl fmt::Debug for RawDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RawDevice")
@@ -91,6 +81,68 @@ impl fmt::Debug for RawDevice {
             .field("device", &self.device)
             .finish_non_exhaustive()
     }
+}
+
+/// What captures of a context do where a program may decide. A context [begins](Context::new) with what suits its
+/// device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// Whether shaders are optimized in the pipelines and [`Kernels`](crate::runtime::Kernels) that are created
+    /// afterwards. Optimized shaders capture the same data. Without optimization drivers take longer to compile
+    /// shaders, and some drivers generate slower code. Disable it to rule out a fault of the optimizer.
+    pub optimizes_shaders: bool,
+    /// Whether captures may use `vkCmdDispatchIndirect`. No device reports that the command does not work; by default
+    /// it is used, except on drivers where it is known to do nothing (`vkxfb info` tells whether the device has such a
+    /// driver). Without the command, a capture whose size only the GPU knows is dispatched with the largest number of
+    /// invocations that its capture buffers allow, and the surplus invocations do nothing. For an indirect draw with
+    /// primitive restart this can be the number of bound indices times the number of primitives that fit, which can
+    /// take longer than the driver's timeout: do not bind larger index ranges and capture buffers than needed.
+    pub indirect_dispatch: bool,
+    /// Whether `vkCmdDrawIndirect` works. No device reports that the command does not work; by default it is assumed to
+    /// work, except on drivers where it is known to do nothing (`vkxfb info` tells whether the device has such a
+    /// driver). If it does not work, [`Kernels::write_draw_commands`](crate::runtime::Kernels::write_draw_commands)
+    /// returns an error.
+    pub indirect_draws: bool,
+    /// The number of workgroups that a dispatch may have along one axis: at most 65535, and at most the device's limit.
+    /// With a low value, small captures need a dispatch with two axes or are refused as too large, which otherwise
+    /// happens only to huge captures.
+    pub max_workgroups_per_axis: u32,
+    /// The number of workgroups up to which a draw shares a dispatch with other draws, at most 64. A larger draw has
+    /// its own dispatch, and pipelines for its topology.
+    pub max_shared_workgroups: u32,
+    /// The number of entries (runs of input primitives) that all draws of geometry and tessellation shaders in a
+    /// recording share, at most 2^22. With a low value, draws have few entries with many primitives each, which
+    /// otherwise only huge draws have.
+    pub max_entries: u64,
+    /// Whether a single invocation of a kernel processes the draws of a capture, as suits processors.
+    pub serial_kernels: bool,
+    /// The number of rounds of all loops that an invocation of such a kernel may take, at most 65535. With a low value,
+    /// these kernels work in many turns, which otherwise happens only to captures of thousands of draws.
+    pub kernel_rounds: u64,
+}
+
+/// The usages that the buffers of captures by one backend need, each for one purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BufferUsages {
+    /// For a capture buffer.
+    pub capture: vk::BufferUsageFlags,
+    /// For a vertex buffer.
+    pub vertex: vk::BufferUsageFlags,
+    /// For an index buffer.
+    pub index: vk::BufferUsageFlags,
+    /// For a buffer of indirect arguments or draw counts, and on the compute backend for predicates. (On the other
+    /// backends the application uses Vulkan's own conditional rendering, which needs `CONDITIONAL_RENDERING_EXT`.)
+    pub indirect: vk::BufferUsageFlags,
+    /// For a counter buffer. It also allows byte-count draws, which read their vertex count from the counter.
+    pub counter: vk::BufferUsageFlags,
+    /// For the destination buffer of [`QueryPool::copy_results`](crate::runtime::QueryPool::copy_results), whatever
+    /// the backend.
+    pub query_results: vk::BufferUsageFlags,
+    /// For the destination of [`Kernels::write_draw_commands`](crate::runtime::Kernels::write_draw_commands), whatever
+    /// the backend.
+    pub draw_commands: vk::BufferUsageFlags,
 }
 
 /// A `VkDevice` with the functions that captures call. The application keeps ownership of the device.
@@ -111,14 +163,7 @@ struct Shared {
     table: Option<TableLimits>,
     transform_feedback: Option<TransformFeedbackFn>,
     draw_indirect_count: Option<DrawIndirectCountFn>,
-    max_workgroups_per_axis: u32,
-    max_shared_workgroups: u32,
-    max_entries: u64,
-    serial_kernels: bool,
-    kernel_rounds: u64,
-    optimizes_shaders: bool,
-    indirect_dispatch: bool,
-    indirect_draws: bool,
+    settings: Settings,
     omitted: Option<Barrier>,
     debug_utils: Option<Arc<ext::debug_utils::Device>>,
     heap_commands: Option<Arc<dyn HeapCommands>>,
@@ -130,6 +175,24 @@ impl fmt::Debug for Context {
         f.debug_struct("Context")
             .field("device", &self.shared.device.handle())
             .finish_non_exhaustive()
+    }
+}
+
+impl Settings {
+    /// Lowers the numbers to what the device and captures allow.
+    fn within(self, capabilities: &Capabilities) -> Self {
+        let [x, y, _] = capabilities.limits.max_workgroups;
+        Self {
+            max_workgroups_per_axis: self
+                .max_workgroups_per_axis
+                .min(x)
+                .min(y)
+                .min(WORKGROUPS_EVERYWHERE),
+            max_shared_workgroups: self.max_shared_workgroups.min(MAX_SHARED_WORKGROUPS),
+            max_entries: self.max_entries.clamp(1, MAX_ENTRIES),
+            kernel_rounds: self.kernel_rounds.min(MAX_KERNEL_ROUNDS),
+            ..self
+        }
     }
 }
 
@@ -152,7 +215,7 @@ impl Context {
         enabled: RequiredFeatures,
     ) -> Result<Self, RuntimeError> {
         let addresses = enabled
-            .address_source()
+            .address_source
             .map(|source| AddressFn::load(instance, device, source))
             .transpose()?;
         let transform_feedback = enabled
@@ -171,7 +234,6 @@ impl Context {
                 limits.min_storage_buffer_offset_alignment,
             )
         });
-        let [x, y, _] = capabilities.limits.max_workgroups;
         let shared = Shared {
             id: ContextId::next(),
             device: device.clone(),
@@ -180,16 +242,19 @@ impl Context {
             table,
             transform_feedback,
             draw_indirect_count,
-            max_workgroups_per_axis: x.min(y).min(WORKGROUPS_EVERYWHERE),
-            max_shared_workgroups: MAX_SHARED_WORKGROUPS,
-            max_entries: MAX_ENTRIES,
-            serial_kernels: capabilities.serial_kernels(),
-            kernel_rounds: MAX_KERNEL_ROUNDS,
-            optimizes_shaders: true,
-            indirect_dispatch: capabilities.indirect_commands
-                && !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
-            indirect_draws: capabilities.indirect_commands
-                && !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
+            settings: Settings {
+                optimizes_shaders: true,
+                indirect_dispatch: capabilities.indirect_commands
+                    && !capabilities.identity().needs(WorkaroundEffect::DirectDispatch),
+                indirect_draws: capabilities.indirect_commands
+                    && !capabilities.identity().needs(WorkaroundEffect::NoIndirectDraws),
+                max_workgroups_per_axis: u32::MAX,
+                max_shared_workgroups: u32::MAX,
+                max_entries: u64::MAX,
+                serial_kernels: capabilities.serial_kernels(),
+                kernel_rounds: u64::MAX,
+            }
+            .within(&capabilities),
             omitted: None,
             debug_utils: None,
             heap_commands: None,
@@ -230,18 +295,48 @@ impl Context {
         }
     }
 
+    /// What captures do where a program may decide.
+    pub fn settings(&self) -> Settings {
+        self.shared.settings
+    }
+
+    /// Sets what captures that are recorded with this context do where a program may decide. Numbers are lowered to
+    /// what the device allows. Clones that were made before keep their settings.
+    pub fn set_settings(&mut self, settings: Settings) {
+        let settings = settings.within(self.capabilities());
+        Arc::make_mut(&mut self.shared).settings = settings;
+    }
+
+    /// Omits the barrier `barrier` from later recordings, so that a test can find out whether it would notice the
+    /// missing barrier. `None` omits no barrier.
+    ///
+    /// # Safety
+    /// The commands before and after the omitted barrier are not ordered. Whoever executes them must accept that they
+    /// read and write arbitrary data.
+    pub unsafe fn omit_barrier(&mut self, barrier: Option<Barrier>) {
+        Arc::make_mut(&mut self.shared).omitted = barrier;
+    }
+
+    /// Whether a buffer, an arena, a query pool or a pipeline was made with this context or a clone of it.
+    pub fn made(&self, object: &impl Made) -> bool {
+        object.is_of(self)
+    }
+
     /// The id that this context shares only with its clones.
-    pub fn id(&self) -> ContextId {
+    pub(crate) fn id(&self) -> ContextId {
         self.shared.id
     }
 
-    /// Checks that an object that stores the context id `id` was made with this context or a clone of it. `what` names
-    /// the object in the error.
+    /// Checks that an object was made with this context or a clone of it. `what` names it in the error.
     ///
     /// # Errors
     /// [`RuntimeError::OtherContext`].
-    pub(crate) fn check_made(&self, id: ContextId, what: &'static str) -> Result<(), RuntimeError> {
-        if id == self.id() { Ok(()) } else { Err(RuntimeError::OtherContext { what }) }
+    pub(crate) fn check_made(
+        &self,
+        object: &impl Made,
+        what: &'static str,
+    ) -> Result<(), RuntimeError> {
+        if self.made(object) { Ok(()) } else { Err(RuntimeError::OtherContext { what }) }
     }
 
     /// The device.
@@ -303,19 +398,10 @@ impl Context {
         &self.shared.enabled
     }
 
-    /// Whether the device has buffer device addresses enabled.
+    /// Whether the device has buffer device addresses enabled. If so, the memory of buffers that captures access is
+    /// allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
     pub fn has_addresses(&self) -> bool {
         self.shared.addresses.is_some()
-    }
-
-    /// The flags for `VkMemoryAllocateFlagsInfo` with which an application allocates memory for buffers that captures
-    /// access: `DEVICE_ADDRESS` if the context has device addresses, otherwise empty.
-    pub fn memory_allocate_flags(&self) -> vk::MemoryAllocateFlags {
-        if self.has_addresses() {
-            vk::MemoryAllocateFlags::DEVICE_ADDRESS
-        } else {
-            vk::MemoryAllocateFlags::empty()
-        }
     }
 
     /// Returns the [`compute::Target`] (resource plan, workgroup sizes and other settings) for which shaders have to be
@@ -339,7 +425,7 @@ impl Context {
     ///
     /// # Errors
     /// The errors of [`compute_target`](Self::compute_target).
-    pub fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
+    pub(crate) fn resource_plan(&self) -> Result<ResourcePlan, RuntimeError> {
         match &self.shared.table {
             Some(table) => Ok(table.plan()),
             None if self.has_addresses() => Ok(ResourcePlan::DeviceAddress),
@@ -383,7 +469,7 @@ impl Context {
     /// # Safety
     /// `buffer` is a live buffer of the device with the usage `SHADER_DEVICE_ADDRESS`, bound to
     /// memory that was allocated with `VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT`.
-    pub unsafe fn buffer_address(&self, buffer: vk::Buffer) -> Result<u64, RuntimeError> {
+    pub(crate) unsafe fn buffer_address(&self, buffer: vk::Buffer) -> Result<u64, RuntimeError> {
         let address = self.shared.addresses.as_ref().map_or(0, |f| unsafe { f.get(buffer) });
         match address {
             0 => Err(RuntimeError::NoAddress { what: format!("buffer {buffer:?}") }),
@@ -402,86 +488,14 @@ impl Context {
         })
     }
 
-    /// The number of workgroups that a dispatch may have along one axis: the device's limit, at
-    /// most 65535.
-    pub fn max_workgroups_per_axis(&self) -> u32 {
-        self.shared.max_workgroups_per_axis
-    }
-
-    /// The number of workgroups up to which a draw shares a dispatch with other draws: [`MAX_SHARED_WORKGROUPS`], or
-    /// less in tests. A larger draw has its own dispatch, and pipelines for its topology.
-    pub(crate) fn max_shared_workgroups(&self) -> u32 {
-        self.shared.max_shared_workgroups
-    }
-
-    /// The number of entries (runs of input primitives) that all draws of geometry and tessellation shaders in a plan
-    /// share: [`MAX_ENTRIES`], or less in tests.
-    pub(crate) fn max_entries(&self) -> u64 {
-        self.shared.max_entries
-    }
-
-    /// Whether a single invocation of a kernel processes the draws of a capture: a [tuning](crate::runtime::tunings)
-    /// for processors.
-    pub(crate) fn serial_kernels(&self) -> bool {
-        self.shared.serial_kernels
-    }
-
-    /// The number of rounds of all loops that an invocation of such a kernel may take: [`MAX_KERNEL_ROUNDS`], or less
-    /// in tests.
-    pub(crate) fn kernel_rounds(&self) -> u64 {
-        self.shared.kernel_rounds
-    }
-
     /// Whether the device gains from accesses to pairs of dwords as 64-bit integers, and the feature for it is enabled.
     pub(crate) fn int64_accesses(&self) -> bool {
         self.enabled().shader_int64 && self.capabilities().int64_accesses()
     }
 
-    /// Whether shaders are [optimized](vkxfb_rewriter::lower::Lowered::specialized) before the driver compiles them.
-    /// The default is true.
-    pub(crate) fn optimizes_shaders(&self) -> bool {
-        self.shared.optimizes_shaders
-    }
-
-    /// Sets whether shaders are optimized in all pipelines and [`Kernels`](crate::runtime::Kernels) that are created
-    /// afterwards. Optimized shaders capture the same data. Without optimization drivers take longer to compile
-    /// shaders, and some drivers generate slower code. Disable it to rule out a fault of the optimizer.
-    pub fn set_optimizes_shaders(&mut self, optimizes: bool) {
-        Arc::make_mut(&mut self.shared).optimizes_shaders = optimizes;
-    }
-
-    /// Whether captures may use `vkCmdDispatchIndirect`.
-    pub fn has_indirect_dispatch(&self) -> bool {
-        self.shared.indirect_dispatch
-    }
-
-    /// Sets whether captures may use `vkCmdDispatchIndirect`. No device reports that the command does not work; by
-    /// default it is used, except on drivers where it is known to do nothing (`vkxfb info` tells whether the device has
-    /// such a driver). Without the command, a capture whose size only the GPU knows is dispatched with the largest
-    /// number of invocations that its capture buffers allow, and the surplus invocations do nothing. For an indirect
-    /// draw with primitive restart this can be the number of bound indices times the number of primitives that fit,
-    /// which can take longer than the driver's timeout: do not bind larger index ranges and capture buffers than
-    /// needed.
-    pub fn set_indirect_dispatch(&mut self, works: bool) {
-        Arc::make_mut(&mut self.shared).indirect_dispatch = works;
-    }
-
     /// Whether a [workaround](WorkaroundEffect::ShortLoops) limits how often loops iterate.
     pub(crate) fn limits_loops(&self) -> bool {
         self.shared.capabilities.identity().needs(WorkaroundEffect::ShortLoops)
-    }
-
-    /// Whether `vkCmdDrawIndirect` works.
-    pub fn has_indirect_draws(&self) -> bool {
-        self.shared.indirect_draws
-    }
-
-    /// Sets whether `vkCmdDrawIndirect` works. No device reports that the command does not work; by default it is
-    /// assumed to work, except on drivers where it is known to do nothing (`vkxfb info` tells whether the device has
-    /// such a driver). If it does not work,
-    /// [`Kernels::write_draw_commands`](crate::runtime::Kernels::write_draw_commands) returns an error.
-    pub fn set_indirect_draws(&mut self, work: bool) {
-        Arc::make_mut(&mut self.shared).indirect_draws = work;
     }
 
     /// The command `vkCmdDrawIndirectCount`, for native captures.
@@ -495,64 +509,36 @@ impl Context {
         })
     }
 
-    /// The usage that a capture buffer needs for a backend.
-    pub fn capture_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
-        match backend {
-            Backend::Native => vk::BufferUsageFlags::TRANSFORM_FEEDBACK_BUFFER_EXT,
-            Backend::Vertex | Backend::Compute => self.shader_usage(backend),
-        }
-    }
-
-    /// The usage that a vertex buffer needs for a backend.
-    pub fn vertex_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
-        match backend {
-            Backend::Native | Backend::Vertex => vk::BufferUsageFlags::VERTEX_BUFFER,
-            Backend::Compute => self.shader_usage(backend),
-        }
-    }
-
-    /// The usage that an index buffer needs for a backend.
-    pub fn index_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
-        match backend {
-            Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDEX_BUFFER,
-            Backend::Compute => self.shader_usage(backend),
-        }
-    }
-
-    /// The usage that a buffer of indirect arguments or draw counts needs for a backend. On the compute backend it is
-    /// also the usage for predicates. (On the other backends the application uses Vulkan's own conditional rendering,
-    /// which needs `CONDITIONAL_RENDERING_EXT`.)
-    pub fn indirect_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
-        match backend {
-            Backend::Native | Backend::Vertex => vk::BufferUsageFlags::INDIRECT_BUFFER,
-            Backend::Compute => self.shader_usage(backend),
-        }
-    }
-
-    /// The usage that a counter buffer needs for a backend. It also allows byte-count draws, which read their vertex
-    /// count from the counter.
-    pub fn counter_buffer_usage(&self, backend: Backend) -> vk::BufferUsageFlags {
+    /// The usages that buffers need for captures by `backend`.
+    pub fn buffer_usages(&self, backend: Backend) -> BufferUsages {
         use vk::BufferUsageFlags as Usage;
+        let (read, indirect) = (self.shader_usage(Backend::Compute), Usage::INDIRECT_BUFFER);
+        let (query_results, draw_commands) = (read, read | indirect);
+        let counter = Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
         match backend {
-            // VUID-vkCmdDrawIndirectByteCountEXT-counterBuffer-02290 requires INDIRECT_BUFFER.
-            Backend::Native | Backend::Vertex => Usage::from_raw(
-                Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT.as_raw()
-                    | Usage::INDIRECT_BUFFER.as_raw(),
-            ),
-            Backend::Compute => self.shader_usage(backend),
+            Backend::Compute => BufferUsages {
+                capture: read,
+                vertex: read,
+                index: read,
+                indirect: read,
+                counter: read,
+                query_results,
+                draw_commands,
+            },
+            Backend::Native | Backend::Vertex => BufferUsages {
+                capture: match backend {
+                    Backend::Native => Usage::TRANSFORM_FEEDBACK_BUFFER_EXT,
+                    Backend::Vertex | Backend::Compute => self.shader_usage(backend),
+                },
+                vertex: Usage::VERTEX_BUFFER,
+                index: Usage::INDEX_BUFFER,
+                indirect,
+                // VUID-vkCmdDrawIndirectByteCountEXT-counterBuffer-02290 requires INDIRECT_BUFFER.
+                counter: counter | indirect,
+                query_results,
+                draw_commands,
+            },
         }
-    }
-
-    /// The usage that the destination buffer of
-    /// [`QueryPool::copy_results`](crate::runtime::QueryPool::copy_results) needs.
-    pub fn query_target_usage(&self) -> vk::BufferUsageFlags {
-        self.shader_usage(Backend::Compute)
-    }
-
-    /// The usage that a buffer needs as the destination of
-    /// [`Kernels::write_draw_commands`](crate::runtime::Kernels::write_draw_commands).
-    pub fn draw_command_usage(&self) -> vk::BufferUsageFlags {
-        self.shader_usage(Backend::Compute) | vk::BufferUsageFlags::INDIRECT_BUFFER
     }
 
     /// The stages and accesses with which a backend reads index buffers, indirect arguments, predicates and counters.
@@ -617,7 +603,7 @@ impl Context {
     }
 
     /// Records the barrier `which`, with the [scopes](Barrier::scopes) for kernels. Returns the number of barriers
-    /// recorded: 0 if a test [omits](overrides::omit_barrier) the barrier, otherwise 1.
+    /// recorded: 0 if a test [omits](Self::omit_barrier) the barrier, otherwise 1.
     ///
     /// # Safety
     /// `cmd` is in the recording state, for a queue that supports compute, and is outside of a
@@ -627,7 +613,7 @@ impl Context {
         unsafe { self.barrier(cmd, which, from, to) }
     }
 
-    /// Whether a test [omits](overrides::omit_barrier) the barrier.
+    /// Whether a test [omits](Self::omit_barrier) the barrier.
     pub(crate) fn omits(&self, which: Barrier) -> bool {
         self.shared.omitted == Some(which)
     }

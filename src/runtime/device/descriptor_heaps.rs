@@ -88,7 +88,7 @@ pub enum DescriptorState {
 
 impl DescriptorState {
     /// How the parameters of kernels are passed without invalidating this state.
-    pub const fn transport(self) -> ParameterTransport {
+    pub(crate) const fn transport(self) -> ParameterTransport {
         match self {
             Self::Sets | Self::SetsAfterHeaps => ParameterTransport::PushConstants,
             Self::Heaps(_) => ParameterTransport::PushData,

@@ -4,6 +4,7 @@ mod kind;
 
 pub use kind::ErrorKind;
 
+use std::collections::TryReserveError;
 use std::error::Error;
 use std::time::Duration;
 
@@ -285,7 +286,7 @@ pub enum RuntimeError {
     ResourcePlan {
         /// The plan that the shader was lowered for.
         lowered: ResourcePlan,
-        /// The plan that [`Context::resource_plan`](crate::runtime::Context::resource_plan) returns.
+        /// The plan of [`Context::compute_target`](crate::runtime::Context::compute_target).
         needed: ResourcePlan,
     },
     /// Push constants end after the last byte that the device has for them.
@@ -470,7 +471,7 @@ pub enum RuntimeError {
         /// The number of bytes that are needed, including padding.
         needed: u64,
         /// How many of these bytes are for primitive restart
-        /// ([`ArenaDesc::with_restarts`](crate::runtime::ArenaDesc::with_restarts)).
+        /// ([`ArenaDesc::restarted_draws`](crate::runtime::ArenaDesc::restarted_draws)).
         restarts: u64,
         /// The number of bytes that are left.
         left: u64,
@@ -642,6 +643,13 @@ pub enum RuntimeError {
     },
 }
 
+impl From<TryReserveError> for RuntimeError {
+    /// [`RuntimeError::HostMemory`]
+    fn from(_: TryReserveError) -> Self {
+        Self::HostMemory
+    }
+}
+
 impl RuntimeError {
     /// The `VkResult` of an error that the state of the device or the host caused: the result of the failed command, or
     /// `VK_ERROR_OUT_OF_DEVICE_MEMORY` if an arena or an allocator has too little memory, or
@@ -669,7 +677,7 @@ impl RuntimeError {
 fn of_restarts(bytes: u64) -> String {
     match bytes {
         0 => String::new(),
-        bytes => format!(", {bytes} of them for primitive restart (with_restarts)"),
+        bytes => format!(", {bytes} of them for primitive restart (restarted_draws)"),
     }
 }
 

@@ -19,13 +19,14 @@ type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 /// The required and optional extensions and features for a set of backends.
 ///
 /// The backends determine which of them are required. Each public field except
+/// [`address_source`](Self::address_source), [`memory_model_device_scope`](Self::memory_model_device_scope) and
 /// [`storage_buffers`](Self::storage_buffers) stands for an optional feature: the field is set if the device has the
 /// feature and one of the backends uses it, and the application may clear the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,
-    /// Where `bufferDeviceAddress` and its command come from. `None` if no backend uses device addresses.
-    address_source: Option<AddressSource>,
+    /// Where the feature `bufferDeviceAddress` and its command come from, or `None` if no backend uses device addresses.
+    pub address_source: Option<AddressSource>,
     descriptors: bool,
     below_1_1: bool,
     below_1_2: bool,
@@ -34,7 +35,8 @@ pub struct RequiredFeatures {
     /// Whether the device has `VK_KHR_draw_indirect_count`, so that
     /// [`draw_indirect_count`](Self::draw_indirect_count) enables this extension.
     has_draw_indirect_count: bool,
-    memory_model_device_scope: bool,
+    /// Whether the device has `vulkanMemoryModelDeviceScope`, which a device with `vulkanMemoryModel` needs for captures.
+    pub memory_model_device_scope: bool,
     /// Whether the driver may run vertex shaders for vertices that are not in the draw.
     pub(crate) speculative_vertices: bool,
     /// `provokingVertexLast`, which native pipelines with [`ProvokingVertex::Last`] need.
@@ -84,8 +86,8 @@ pub struct RequiredFeatures {
     /// The compute backend does not need it. If the device lacks the extension, an application that enables
     /// `drawIndirectCount` of Vulkan 1.2 itself must set this field.
     pub draw_indirect_count: bool,
-    /// `shaderInt64`, which the compute backend uses for [`Capabilities::int64_accesses`]. The backend also works
-    /// without it.
+    /// `shaderInt64`, which the compute backend uses where captures are faster with 64-bit accesses
+    /// ([`Int64Accesses`](crate::runtime::TuningEffect::Int64Accesses)). The backend also works without it.
     pub shader_int64: bool,
     /// `storageBuffer8BitAccess` and `shaderInt8`, which the compute backend needs to read index buffers that end
     /// within a dword. Without these features it reads whole dwords, so an index buffer must contain its last dword
@@ -125,7 +127,7 @@ pub fn required_features(
     let below_1_1 = caps.api_version < vk::API_VERSION_1_1;
     let portability =
         |has: fn(&PortabilitySupport) -> bool| caps.portability.as_ref().is_none_or(has);
-    let has_draw_indirect_count = caps.has_extension(khr::draw_indirect_count::NAME);
+    let has_draw_indirect_count = caps.extensions.contains(khr::draw_indirect_count::NAME);
     Ok(RequiredFeatures {
         address_source: caps.buffer_device_address.filter(|_| addresses),
         descriptors,
@@ -133,8 +135,8 @@ pub fn required_features(
         below_1_2: caps.api_version < vk::API_VERSION_1_2,
         storage_buffer_storage_class: below_1_1
             && addresses
-            && caps.has_extension(khr::storage_buffer_storage_class::NAME),
-        portability_subset: caps.has_extension(khr::portability_subset::NAME),
+            && caps.extensions.contains(khr::storage_buffer_storage_class::NAME),
+        portability_subset: caps.extensions.contains(khr::portability_subset::NAME),
         has_draw_indirect_count,
         memory_model_device_scope: caps.memory_model_device_scope,
         speculative_vertices: caps.identity().needs(WorkaroundEffect::SpeculativeVertices),
@@ -172,19 +174,8 @@ impl RequiredFeatures {
     }
 
     /// Whether `backend` is included.
-    pub fn has(&self, backend: Backend) -> bool {
+    pub(crate) fn has(&self, backend: Backend) -> bool {
         self.backends.contains(&backend)
-    }
-
-    /// Where the feature `bufferDeviceAddress` comes from, or `None` if no backend uses device addresses.
-    pub const fn address_source(&self) -> Option<AddressSource> {
-        self.address_source
-    }
-
-    /// Whether the device has `vulkanMemoryModelDeviceScope`, which a device with `vulkanMemoryModel` needs for
-    /// captures.
-    pub const fn has_memory_model_device_scope(&self) -> bool {
-        self.memory_model_device_scope
     }
 
     /// Whether the compute backend uses the descriptor plan.
@@ -240,7 +231,7 @@ impl RequiredFeatures {
     }
 
     /// Returns `features` with the required core features enabled.
-    pub fn core_features(
+    pub(crate) fn core_features(
         &self,
         features: &vk::PhysicalDeviceFeatures,
     ) -> vk::PhysicalDeviceFeatures {
@@ -421,7 +412,7 @@ mod tests {
         caps.buffer_device_address = None;
         caps.limits.max_storage_buffers = 9;
         let required = required_features(&caps, &[Backend::Compute]).unwrap();
-        assert!(required.uses_descriptors() && required.address_source().is_none());
+        assert!(required.uses_descriptors() && required.address_source.is_none());
         assert_eq!(required.storage_buffers, 9);
         assert_eq!(required.extensions(), [khr::storage_buffer_storage_class::NAME]);
         let core = required.core_features(&vk::PhysicalDeviceFeatures::default());

@@ -1,5 +1,5 @@
-//! [`DeviceIdentity`]: identifies a device and its driver. Only [workarounds](crate::runtime::workarounds) and
-//! [tunings](crate::runtime::tunings) depend on it.
+//! [`DeviceIdentity`]: identifies a device and its driver. Only [workarounds](crate::runtime::Workaround) and
+//! [tunings](crate::runtime::Tuning) depend on it.
 
 #![forbid(unsafe_code)]
 

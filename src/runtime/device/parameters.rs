@@ -3,44 +3,25 @@
 use ash::vk;
 
 use crate::runtime::device::error::RuntimeError;
-use vkxfb_rewriter::setters;
 use vkxfb_rewriter::sysval::flags;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
-/// The topology of a draw: a `VkPrimitiveTopology`, or this crate's [`PrimitiveTopology`], which has no other values than
-/// those that Vulkan defines. The trait cannot be implemented outside of this crate.
-pub trait DrawTopology: sealed::Topology {}
-
-impl DrawTopology for PrimitiveTopology {}
-impl DrawTopology for vk::PrimitiveTopology {}
-
-mod sealed {
-    use super::{PrimitiveTopology, RuntimeError, vk};
-
-    pub trait Topology {
-        /// # Errors
-        /// [`RuntimeError::UnknownTopology`].
-        fn known(self) -> Result<PrimitiveTopology, RuntimeError>;
-    }
-
-    impl Topology for PrimitiveTopology {
-        fn known(self) -> Result<PrimitiveTopology, RuntimeError> {
-            Ok(self)
-        }
-    }
-
-    impl Topology for vk::PrimitiveTopology {
-        fn known(self) -> Result<PrimitiveTopology, RuntimeError> {
-            PrimitiveTopology::try_from(self).map_err(|_| RuntimeError::UnknownTopology(self))
-        }
-    }
+/// Returns Vulkan's topology as the type of the rewriter.
+///
+/// # Errors
+/// [`RuntimeError::UnknownTopology`] for a value that Vulkan does not define.
+pub(crate) fn known_topology(
+    topology: impl Into<vk::PrimitiveTopology>,
+) -> Result<PrimitiveTopology, RuntimeError> {
+    let topology = topology.into();
+    PrimitiveTopology::try_from(topology).map_err(|_| RuntimeError::UnknownTopology(topology))
 }
 
 /// The buffer range of a capture buffer, as in
 /// [`vkCmdBindTransformFeedbackBuffersEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindTransformFeedbackBuffersEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureBuffer {
-    /// A buffer with the usage [`Context::capture_buffer_usage`](crate::runtime::Context::capture_buffer_usage).
+    /// A buffer with the usage [`BufferUsages::capture`](crate::runtime::BufferUsages::capture).
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
@@ -54,17 +35,13 @@ impl CaptureBuffer {
     pub const fn new(buffer: vk::Buffer, size: u64) -> Self {
         Self { buffer, offset: 0, size }
     }
-
-    setters! {
-        offset: u64,
-    }
 }
 
 /// A counter: a dword that contains a byte offset from the start of a capture buffer's bound range. The next record is
 /// written at that offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterBuffer {
-    /// A buffer with the usage [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage).
+    /// A buffer with the usage [`BufferUsages::counter`](crate::runtime::BufferUsages::counter).
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of 4.
     pub offset: u64,
@@ -75,10 +52,6 @@ impl CounterBuffer {
     pub const fn new(buffer: vk::Buffer) -> Self {
         Self { buffer, offset: 0 }
     }
-
-    setters! {
-        offset: u64,
-    }
 }
 
 /// The buffer range that is bound to a vertex binding.
@@ -86,7 +59,7 @@ impl CounterBuffer {
 pub struct VertexBuffer {
     /// The number of the binding.
     pub binding: u32,
-    /// A buffer with the usage [`Context::vertex_buffer_usage`](crate::runtime::Context::vertex_buffer_usage), or null.
+    /// A buffer with the usage [`BufferUsages::vertex`](crate::runtime::BufferUsages::vertex), or null.
     /// If it is null, every attribute is out of range. For a null buffer the native and vertex backends need the
     /// feature `nullDescriptor`.
     pub buffer: vk::Buffer,
@@ -114,11 +87,6 @@ impl VertexBuffer {
     pub const fn new(binding: u32, buffer: vk::Buffer, size: u64) -> Self {
         Self { binding, buffer, offset: 0, size, stride: None }
     }
-
-    setters! {
-        offset: u64,
-        stride?: u32,
-    }
 }
 
 /// The type of the indices in an index buffer (`VkIndexType`).
@@ -135,7 +103,7 @@ pub enum IndexType {
 
 impl IndexType {
     /// All index types.
-    pub const ALL: [Self; 3] = [Self::Uint8, Self::Uint16, Self::Uint32];
+    pub(crate) const ALL: [Self; 3] = [Self::Uint8, Self::Uint16, Self::Uint32];
 
     /// The size in bytes of an index.
     pub const fn size(self) -> u32 {
@@ -169,7 +137,7 @@ const _: () = {
 /// [`vkCmdBindIndexBuffer2`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBindIndexBuffer2.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexBuffer {
-    /// A buffer with the usage [`Context::index_buffer_usage`](crate::runtime::Context::index_buffer_usage). The
+    /// A buffer with the usage [`BufferUsages::index`](crate::runtime::BufferUsages::index). The
     /// compute backend also accepts null: every index is then 0.
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer, a multiple of the size of an index.
@@ -192,10 +160,6 @@ impl IndexBuffer {
     pub const fn new(buffer: vk::Buffer, size: u64, index_type: IndexType) -> Self {
         Self { buffer, offset: 0, size, index_type }
     }
-
-    setters! {
-        offset: u64,
-    }
 }
 
 /// The arguments of
@@ -216,12 +180,6 @@ impl Draw {
     /// Draws one instance, with `VertexIndex` from 0 on.
     pub const fn new(vertex_count: u32) -> Self {
         Self { vertex_count, instance_count: 1, first_vertex: 0, first_instance: 0 }
-    }
-
-    setters! {
-        instance_count: u32,
-        first_vertex: u32,
-        first_instance: u32,
     }
 }
 
@@ -261,13 +219,6 @@ impl DrawIndexed {
     pub const fn new(index_count: u32) -> Self {
         Self { index_count, instance_count: 1, first_index: 0, vertex_offset: 0, first_instance: 0 }
     }
-
-    setters! {
-        instance_count: u32,
-        first_index: u32,
-        vertex_offset: i32,
-        first_instance: u32,
-    }
 }
 
 impl Default for DrawIndexed {
@@ -296,7 +247,7 @@ impl From<vk::DrawIndexedIndirectCommand> for DrawIndexed {
 /// and their indexed forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndirectDraw {
-    /// A buffer with the usage [`Context::indirect_buffer_usage`](crate::runtime::Context::indirect_buffer_usage).
+    /// A buffer with the usage [`BufferUsages::indirect`](crate::runtime::BufferUsages::indirect).
     pub buffer: vk::Buffer,
     /// The number of bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
@@ -319,16 +270,6 @@ impl IndirectDraw {
         Self { buffer, offset: 0, draw_count, stride, count: None }
     }
 
-    setters! {
-        offset: u64,
-    }
-
-    /// Sets [`count`](field@Self::count).
-    pub const fn count(mut self, buffer: vk::Buffer, offset: u64) -> Self {
-        self.count = Some((buffer, offset));
-        self
-    }
-
     /// The size in bytes of a `VkDrawIndirectCommand`, or of a `VkDrawIndexedIndirectCommand`.
     pub(crate) const fn command_size(indexed: bool) -> u32 {
         if indexed {
@@ -343,7 +284,7 @@ impl IndirectDraw {
 /// [`VkConditionalRenderingBeginInfoEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/VkConditionalRenderingBeginInfoEXT.html).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConditionalRendering {
-    /// A buffer with the usage [`Context::indirect_buffer_usage`](crate::runtime::Context::indirect_buffer_usage).
+    /// A buffer with the usage [`BufferUsages::indirect`](crate::runtime::BufferUsages::indirect).
     pub buffer: vk::Buffer,
     /// The offset in bytes from the start of the buffer to the predicate, a multiple of 4. The predicate is a dword:
     /// draws are discarded if it is 0.
@@ -356,11 +297,6 @@ impl ConditionalRendering {
     /// Discards draws if the first dword of a buffer is 0.
     pub const fn new(buffer: vk::Buffer) -> Self {
         Self { buffer, offset: 0, inverted: false }
-    }
-
-    setters! {
-        offset: u64,
-        inverted: bool,
     }
 }
 
@@ -384,12 +320,6 @@ impl ByteCountDraw {
     /// Draws one instance of all captured vertices.
     pub const fn new(counter: CounterBuffer, vertex_stride: u32) -> Self {
         Self { instance_count: 1, first_instance: 0, counter, counter_offset: 0, vertex_stride }
-    }
-
-    setters! {
-        instance_count: u32,
-        first_instance: u32,
-        counter_offset: u32,
     }
 }
 

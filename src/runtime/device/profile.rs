@@ -12,12 +12,19 @@ pub enum Profile {
     Full,
     /// No buffer device addresses: captures access memory [by descriptors](crate::guide::resource_plans).
     NoAddresses,
-    /// What the open driver of a Bifrost Mali has: [`Capabilities::restrict_to_floor`].
+    /// What the least capable supported device has, called the *floor*: the open driver of a Mali-G52. That is Vulkan
+    /// 1.0 with `VK_KHR_buffer_device_address`, push descriptors, dynamic rendering and synchronization2 as extensions
+    /// and `shaderInt64`; 65535 workgroups per axis, 256 invocations per workgroup, 128 bytes of push constants, 4
+    /// descriptor sets; no indirect commands, no vertex stores, no geometry or tessellation shader, no transform
+    /// feedback, no choice of provoking vertex, no instance divisors, no `multiDrawIndirect`, no
+    /// `shaderDrawParameters`, no `shaderFloat64`, no `vulkanMemoryModelDeviceScope`, no loads of single bytes from
+    /// buffers.
     Bifrost,
 }
 
 impl Capabilities {
-    /// Removes all capabilities that a profile lacks.
+    /// Removes all capabilities that a profile lacks. Adds nothing: a capability that the device lacks is still missing
+    /// afterwards.
     pub fn restrict_to(&mut self, profile: Profile) {
         match profile {
             Profile::Full => {}

@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+use std::fmt;
+
 use ash::vk::{DriverId, PhysicalDeviceType};
 
 use crate::runtime::device::identity::DeviceIdentity;
@@ -10,29 +12,24 @@ use crate::runtime::device::identity::DeviceIdentity;
 /// The setting that a tuning changes, see [`Tuning`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TuningEffect {
-    /// Captures do not test at run time whether accesses are aligned to their size:
-    /// [`Capabilities::wide_accesses`](crate::runtime::Capabilities::wide_accesses).
+    /// Captures do not test at run time whether accesses are aligned to their size.
     NarrowAccesses,
-    /// Captures and kernels access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled:
-    /// [`Capabilities::int64_accesses`](crate::runtime::Capabilities::int64_accesses).
+    /// Captures and kernels access pairs of dwords as 64-bit integers, where `shaderInt64` is enabled.
     Int64Accesses,
-    /// The invocations of a workgroup load the parameters of their draw together:
-    /// [`Capabilities::shared_draws`](crate::runtime::Capabilities::shared_draws).
+    /// The invocations of a workgroup load the parameters of their draw together.
     SharedDraws,
-    /// Workgroups do not collect records in shared memory:
-    /// [`Capabilities::staging`](crate::runtime::Capabilities::staging).
+    /// Workgroups do not collect records in shared memory.
     NoStaging,
     /// Kernels that process draws have a single invocation, which needs neither barriers nor prefix sums.
     SerialKernels,
-    /// Captures of draws with primitive restart have workgroups of 128 invocations:
-    /// [`Capabilities::workgroup_sizes`](crate::runtime::Capabilities::workgroup_sizes).
+    /// Captures of draws with primitive restart have workgroups of 128 invocations.
     LargeRestartedWorkgroups,
 }
 
-impl TuningEffect {
+impl fmt::Display for TuningEffect {
     /// What the tuning changes, in words for users.
-    pub const fn description(self) -> &'static str {
-        match self {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::NarrowAccesses => "accesses are not tested for their alignment",
             Self::Int64Accesses => "pairs of dwords are accessed as 64-bit integers",
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
@@ -41,7 +38,7 @@ impl TuningEffect {
             Self::LargeRestartedWorkgroups => {
                 "workgroups of 128 invocations capture draws with primitive restart"
             }
-        }
+        })
     }
 }
 
@@ -60,7 +57,7 @@ pub struct Tuning {
 }
 
 /// All tunings.
-pub static TUNINGS: &[Tuning] = &[
+pub(crate) static TUNINGS: &[Tuning] = &[
     Tuning {
         name: "mali-narrow-accesses",
         effect: TuningEffect::NarrowAccesses,
@@ -131,5 +128,22 @@ impl DeviceIdentity {
     /// Whether one of the device's tunings has this effect.
     pub(crate) fn gains_from(&self, effect: TuningEffect) -> bool {
         self.tunings().any(|tuning| tuning.effect == effect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tuning_says_where_and_why() {
+        for (number, tuning) in TUNINGS.iter().enumerate() {
+            assert!(
+                [tuning.devices, tuning.reason].iter().all(|text| text.len() > 10),
+                "{tuning:?}"
+            );
+            let others = &TUNINGS[number + 1..];
+            assert!(others.iter().all(|other| other.name != tuning.name), "{tuning:?}");
+        }
     }
 }

@@ -1,9 +1,11 @@
 //! Workarounds for faults of drivers that a device does not report, such as a command that does nothing. Each
 //! workaround says which devices it is for, where the fault is documented, and when the workaround can be removed.
-//! Settings that are only faster on some devices are [tunings](crate::runtime::tunings). `vkxfb info --verbose` lists the
+//! Settings that are only faster on some devices are [tunings](crate::runtime::Tuning). `vkxfb info --verbose` lists the
 //! workarounds and tunings of a device.
 
 #![forbid(unsafe_code)]
+
+use std::fmt;
 
 use ash::vk::DriverId;
 
@@ -13,10 +15,10 @@ use crate::runtime::device::identity::DeviceIdentity;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WorkaroundEffect {
     /// Captures whose size only the GPU knows are dispatched directly, with the largest number of workgroups that they
-    /// may need: [`Context::set_indirect_dispatch`](crate::runtime::Context::set_indirect_dispatch).
+    /// may need: [`Settings::indirect_dispatch`](crate::runtime::Settings::indirect_dispatch).
     DirectDispatch,
     /// The functions that write commands to draw captured vertices by `vkCmdDrawIndirect` return an error:
-    /// [`Context::set_indirect_draws`](crate::runtime::Context::set_indirect_draws).
+    /// [`Settings::indirect_draws`](crate::runtime::Settings::indirect_draws).
     NoIndirectDraws,
     /// The vertex backend is not preferred for shaders with side effects:
     /// [`RequiredFeatures::choose`](crate::runtime::RequiredFeatures::choose).
@@ -26,17 +28,17 @@ pub enum WorkaroundEffect {
     ShortLoops,
 }
 
-impl WorkaroundEffect {
+impl fmt::Display for WorkaroundEffect {
     /// What the workaround changes, in words for users.
-    pub const fn description(self) -> &'static str {
-        match self {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::DirectDispatch => "captures are dispatched directly",
             Self::NoIndirectDraws => "commands for indirect draws are refused",
             Self::SpeculativeVertices => {
                 "shaders with side effects are not captured by vertex shaders if compute can do it"
             }
             Self::ShortLoops => "patches are captured in at least 16 slices",
-        }
+        })
     }
 }
 
@@ -60,13 +62,13 @@ pub struct Workaround {
 
 impl Workaround {
     /// Whether the workaround applies to a device.
-    pub fn applies_to(&self, device: &DeviceIdentity) -> bool {
+    pub(crate) fn applies_to(&self, device: &DeviceIdentity) -> bool {
         (self.applies)(device)
     }
 }
 
 /// All workarounds.
-pub static WORKAROUNDS: &[Workaround] = &[
+pub(crate) static WORKAROUNDS: &[Workaround] = &[
     Workaround {
         name: "panvk-direct-dispatch",
         effect: WorkaroundEffect::DirectDispatch,
@@ -125,5 +127,21 @@ impl DeviceIdentity {
     /// Whether one of the workarounds for the device has this effect.
     pub(crate) fn needs(&self, effect: WorkaroundEffect) -> bool {
         self.workarounds().any(|workaround| workaround.effect == effect)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workaround_says_where_why_and_until_when() {
+        for (number, workaround) in WORKAROUNDS.iter().enumerate() {
+            let texts = [workaround.devices, workaround.reason, workaround.removal];
+            assert!(texts.iter().all(|text| text.len() > 10), "{workaround:?}");
+            assert!(workaround.link.starts_with("https://"), "{workaround:?}");
+            let others = &WORKAROUNDS[number + 1..];
+            assert!(others.iter().all(|other| other.name != workaround.name), "{workaround:?}");
+        }
     }
 }

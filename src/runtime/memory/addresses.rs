@@ -44,7 +44,7 @@ pub(crate) fn size_of_whole_dwords(offset: u64, size: u64) -> Option<u64> {
 ///
 /// # Safety
 /// The buffer is live, was created with the usage flags that [`Context`] returns for such a buffer (for example
-/// [`Context::vertex_buffer_usage`]), and contains the range, rounded up to the next multiple of 4 bytes.
+/// [`BufferUsages::vertex`](crate::runtime::BufferUsages::vertex)), and contains the range, rounded up to the next multiple of 4 bytes.
 pub(crate) unsafe fn address(
     ctx: &Context,
     table: &mut WindowTable,
@@ -72,7 +72,7 @@ pub(crate) unsafe fn address(
 ///
 /// # Safety
 /// The buffer is live, was created with the usage flags that [`Context`] returns for such a buffer (for example
-/// [`Context::vertex_buffer_usage`]), and contains the range.
+/// [`BufferUsages::vertex`](crate::runtime::BufferUsages::vertex)), and contains the range.
 pub(crate) unsafe fn exact_address(
     ctx: &Context,
     table: &mut WindowTable,

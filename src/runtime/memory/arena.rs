@@ -20,14 +20,13 @@ use std::fmt;
 use ash::vk;
 
 use crate::runtime::device::context::Context;
-use crate::runtime::device::context::ContextId;
+use crate::runtime::device::context::{ContextId, Made};
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::device::host_memory::TryPush;
 use crate::runtime::memory::buffers::MemoryAllocator;
 use crate::runtime::memory::descriptors::sets::Sets;
 use crate::runtime::memory::descriptors::windows::Window;
 use crate::runtime::memory::destroy::DestroyObject;
-use vkxfb_rewriter::setters;
 
 pub(crate) use self::part::{ArenaPart, Suballocation, aligned};
 use self::part::{Level, PartKind};
@@ -36,49 +35,17 @@ pub use self::ring::ArenaRing;
 /// The number of descriptor sets that a growing arena allocates when all its sets are taken.
 const SETS_GROWTH: u32 = 16;
 
-/// The capacity of an arena.
-///
-/// A description that is too small causes no error if the arena may [grow](Arena::growing).
-///
-/// A capture takes 16 bytes of upload memory for each vertex attribute beyond the first, plus the push constant bytes
-/// that the shader reads. Each time that the pipeline, the vertex buffers or the push constants change between the
-/// draws of a capture, the capture takes this number of bytes once more. [`for_draws`](Self::for_draws) includes what
-/// counters, indirect arguments, conditional rendering and queries take per capture and per draw, but not the scratch
-/// memory of primitive restart, which depends on the number of indices: [`with_restarts`](Self::with_restarts) adds it.
-/// The end of a query counts as a draw, and each draw of a multi-draw counts as one draw.
-///
-/// An indirect draw counts as one draw for upload memory, whatever its `draw_count`. For scratch memory it counts as
-/// `draw_count` draws. But the number of draws for which a capture takes scratch memory is at most the number of
-/// records that fit into the smallest capture buffer, plus one per dispatch.
-///
-/// With a geometry shader that emits to several vertex streams, a capture counts once for each stream
-/// ([`Pipeline::stream_count`](crate::runtime::Pipeline::stream_count)), and each of its draws counts once for each
-/// stream, too. A stream that only a query uses is also counted as a capture.
+/// The size of an [`Arena`]. An [`ArenaDesc`](crate::runtime::ArenaDesc) adds up what recordings need.
 ///
 /// Under the descriptor plan, a capture takes one descriptor set, and one more if it needs kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-#[must_use]
-pub struct ArenaDesc {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ArenaSize {
     /// The number of bytes of host-visible memory.
     pub upload: u64,
     /// The number of bytes of device memory.
     pub scratch: u64,
     /// The number of descriptor sets. It is ignored if the device uses addresses instead of descriptors.
     pub descriptor_sets: u32,
-}
-
-impl ArenaDesc {
-    /// Describes an arena with `upload` and `scratch` bytes, and without descriptor sets.
-    pub const fn new(upload: u64, scratch: u64) -> Self {
-        Self { upload, scratch, descriptor_sets: 0 }
-    }
-
-    setters! {
-        upload: u64,
-        scratch: u64,
-        descriptor_sets: u32,
-    }
 }
 
 /// Two bump allocators (upload and scratch) over buffers that shaders access, and the descriptor
@@ -122,13 +89,19 @@ pub(crate) struct Mark {
     sets: u32,
 }
 
+impl Made for Arena {
+    fn is_of(&self, context: &Context) -> bool {
+        self.context == context.id()
+    }
+}
+
 impl Arena {
-    /// Allocates an arena with the capacity `desc`.
+    /// Allocates an arena. Its size is an [`ArenaSize`], or what an [`ArenaDesc`](crate::runtime::ArenaDesc) adds up.
     ///
     /// # Errors
     /// The error of a failed command or allocation; [`RuntimeError::WrongMemory`] if the upload memory is not
-    /// host-visible and coherent (every device has such memory); [`RuntimeError::Limit`] if `desc.upload` or
-    /// `desc.scratch` exceeds the range that one descriptor can cover.
+    /// host-visible and coherent (every device has such memory); [`RuntimeError::Limit`] if `upload` or `scratch`
+    /// exceeds the range that one descriptor can cover.
     ///
     /// # Safety
     /// The device of `ctx` is live, and `allocator` belongs to that device and was created as its implementation
@@ -136,10 +109,11 @@ impl Arena {
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
-        desc: &ArenaDesc,
+        size: impl Into<ArenaSize>,
     ) -> Result<Self, RuntimeError> {
-        let upload = unsafe { ArenaPart::new(ctx, allocator, PartKind::Upload, desc.upload) }?;
-        let scratch = unsafe { ArenaPart::new(ctx, allocator, PartKind::Scratch, desc.scratch) };
+        let size = size.into();
+        let upload = unsafe { ArenaPart::new(ctx, allocator, PartKind::Upload, size.upload) }?;
+        let scratch = unsafe { ArenaPart::new(ctx, allocator, PartKind::Scratch, size.scratch) };
         let scratch = match scratch {
             Ok(scratch) => scratch,
             Err(error) => {
@@ -150,7 +124,7 @@ impl Arena {
         };
         let context = ctx.id();
         let mut this = Self { upload, scratch, sets: Vec::new(), reused: None, context };
-        match unsafe { this.add_sets(ctx, desc.descriptor_sets) } {
+        match unsafe { this.add_sets(ctx, size.descriptor_sets) } {
             Ok(()) => Ok(this),
             Err(error) => {
                 // SAFETY: the arena was just made, and nothing uses it.
@@ -174,14 +148,9 @@ impl Arena {
         ArenaAccess { arena: self, allocator: Some(allocator) }
     }
 
-    /// The id of the context that the arena was created with.
-    pub const fn context_id(&self) -> ContextId {
-        self.context
-    }
-
     /// The total capacity, including what the arena has grown by.
-    pub fn capacity(&self) -> ArenaDesc {
-        ArenaDesc {
+    pub fn capacity(&self) -> ArenaSize {
+        ArenaSize {
             upload: self.upload.capacity(),
             scratch: self.scratch.capacity(),
             descriptor_sets: self.sets.iter().map(Sets::capacity).sum(),
@@ -189,8 +158,8 @@ impl Arena {
     }
 
     /// How much of the capacity is taken.
-    pub fn used(&self) -> ArenaDesc {
-        ArenaDesc {
+    pub fn used(&self) -> ArenaSize {
+        ArenaSize {
             upload: self.upload.used(),
             scratch: self.scratch.used(),
             descriptor_sets: self.sets.iter().map(|sets| sets.used).sum(),

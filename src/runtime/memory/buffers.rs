@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU32;
 
 use ash::vk;
 
-use crate::runtime::device::context::{Context, ContextId};
+use crate::runtime::device::context::{Context, ContextId, Made};
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::device::parameters::CaptureBuffer;
 use crate::runtime::memory::destroy::DestroyObject;
@@ -37,7 +37,6 @@ pub enum MemoryLocation {
 
 /// A request for the memory of one buffer.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 pub struct AllocationRequest<'a> {
     /// The name of the buffer, for messages and debug tools.
     pub name: &'a str,
@@ -49,19 +48,7 @@ pub struct AllocationRequest<'a> {
     pub device_address: bool,
 }
 
-impl<'a> AllocationRequest<'a> {
-    /// Makes a request without a device address, to test an allocator.
-    pub const fn new(
-        name: &'a str,
-        requirements: vk::MemoryRequirements,
-        location: MemoryLocation,
-    ) -> Self {
-        Self { name, requirements, location, device_address: false }
-    }
-}
-
 /// Memory that an allocator returned.
-#[non_exhaustive]
 pub struct Allocation {
     /// The memory object.
     pub memory: vk::DeviceMemory,
@@ -76,26 +63,6 @@ pub struct Allocation {
     pub coherent: bool,
     /// Whatever the allocator needs to free the memory.
     pub backing: Box<dyn Any + Send + Sync>,
-}
-
-impl Allocation {
-    /// Describes memory that is not mapped. `offset` and `size` are in bytes.
-    pub fn new(
-        memory: vk::DeviceMemory,
-        offset: u64,
-        size: u64,
-        backing: Box<dyn Any + Send + Sync>,
-    ) -> Self {
-        Self { memory, offset, size, mapped: None, coherent: false, backing }
-    }
-
-    /// Sets [`mapped`](field@Self::mapped) and [`coherent`](field@Self::coherent).
-    #[must_use]
-    pub fn mapped(mut self, mapped: Option<NonNull<u8>>, coherent: bool) -> Self {
-        self.mapped = mapped;
-        self.coherent = coherent;
-        self
-    }
 }
 
 // SAFETY: the pointer is to memory that stays mapped at that address as long as the allocation lives, on any thread.
@@ -194,8 +161,6 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
 
 /// Describes a [`Buffer`] that is to be created.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-#[must_use]
 pub struct BufferDesc<'a> {
     /// The name of the buffer, for messages and debug tools.
     pub name: &'a str,
@@ -205,18 +170,6 @@ pub struct BufferDesc<'a> {
     pub usage: vk::BufferUsageFlags,
     /// Who accesses the buffer.
     pub location: MemoryLocation,
-}
-
-impl<'a> BufferDesc<'a> {
-    /// Describes a buffer of `size` bytes.
-    pub const fn new(
-        name: &'a str,
-        size: u64,
-        usage: vk::BufferUsageFlags,
-        location: MemoryLocation,
-    ) -> Self {
-        Self { name, size, usage, location }
-    }
 }
 
 /// A buffer that has its own memory allocation.
@@ -229,6 +182,12 @@ pub struct Buffer {
     allocation: Allocation,
     usage: vk::BufferUsageFlags,
     context: ContextId,
+}
+
+impl Made for Buffer {
+    fn is_of(&self, context: &Context) -> bool {
+        self.context == context.id()
+    }
 }
 
 impl Buffer {
@@ -327,11 +286,6 @@ impl Buffer {
                 Err(error)
             }
         }
-    }
-
-    /// The id of the context that the buffer was created with.
-    pub const fn context_id(&self) -> ContextId {
-        self.context
     }
 
     /// The usage that the buffer was created with.

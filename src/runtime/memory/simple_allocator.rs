@@ -22,7 +22,7 @@ use crate::runtime::memory::buffers::{
 /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, context: &Context,
 /// # ) -> Result<(), RuntimeError> { unsafe {
 /// let mut allocator = SimpleAllocator::new(instance, physical_device, context);
-/// let arena = Arena::new(context, &mut allocator, &ArenaDesc::for_draws(1, 100))?;
+/// let arena = Arena::new(context, &mut allocator, &ArenaDesc::new(1, 100))?;
 /// # Ok(())
 /// # } }
 /// ```

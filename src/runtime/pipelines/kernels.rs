@@ -11,7 +11,7 @@ use crate::runtime::device::error::RuntimeError;
 use crate::runtime::memory::descriptors::sets::PipelineLayout;
 use crate::runtime::memory::destroy::DestroyObject;
 use crate::runtime::pipelines::pipeline::LazyPipeline;
-use crate::runtime::pipelines::pipeline::{ComputeResources, compute_pipeline_with};
+use crate::runtime::pipelines::pipeline::{ComputeResources, compute_pipeline};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::lower::kernel::{self, KERNEL_CONSTANTS_SIZE, Kernel};
 
@@ -79,7 +79,7 @@ impl Kernels {
         ctx: &Context,
         cache: vk::PipelineCache,
     ) -> Result<(), RuntimeError> {
-        let is_serial = ctx.serial_kernels();
+        let is_serial = ctx.settings().serial_kernels;
         let used: Vec<Kernel> = Kernel::ALL
             .into_iter()
             .filter(|kernel| kernel.is_serial().is_none_or(|serial| serial == is_serial))
@@ -169,7 +169,7 @@ impl Pipelines {
                 .max_invocations(ctx.capabilities().limits.workgroup_invocations())
                 .byte_loads(ctx.enabled().byte_loads)
                 .int64_accesses(ctx.int64_accesses());
-            let words = kernel::for_pipeline(kernel, &target, ctx.optimizes_shaders())
+            let words = kernel::for_pipeline(kernel, &target, ctx.settings().optimizes_shaders)
                 .map_err(|error| RuntimeError::InvalidShader(error.to_string()))?;
             let (none, entry) = (vk::SpecializationInfo::default(), kernel.entry_point());
             let resources = match transport {
@@ -177,9 +177,8 @@ impl Pipelines {
                 ParameterTransport::PushData => ComputeResources::Heaps(None),
             };
             // SAFETY: the caller's contract; the words are a valid module with that entry point.
-            let made = unsafe {
-                compute_pipeline_with(resources, ctx.device(), cache, &words, entry, &none)
-            }?;
+            let made =
+                unsafe { compute_pipeline(resources, ctx.device(), cache, &words, entry, &none) }?;
             ctx.name(made, &format!("vkxfb kernel {kernel}"));
             Ok(made)
         })

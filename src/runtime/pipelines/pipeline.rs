@@ -28,49 +28,57 @@ pub(crate) use self::check::{check_control_points, check_input, check_topology, 
 use self::compute::ComputePipelines;
 pub(crate) use self::compute::{DrawSource, Key, LazyPipeline};
 pub use self::create::PipelineSpecialization;
-pub use self::create::compute_pipeline;
-pub(crate) use self::create::{ComputeResources, compute_pipeline_with};
+pub(crate) use self::create::{ComputeResources, compute_pipeline};
 use self::create::{create_layout, entry_name, graphics_pipeline, push_constant_range, stages};
 pub use self::expected::ExpectedDraws;
 use crate::runtime::device::context::Context;
-use crate::runtime::device::context::ContextId;
+use crate::runtime::device::context::{ContextId, Made};
 use crate::runtime::device::descriptor_heaps::{DescriptorPlace, HeapInterface};
 use crate::runtime::device::error::RuntimeError;
+use crate::runtime::device::parameters::known_topology;
 use crate::runtime::memory::descriptors::sets::PipelineLayout;
 use crate::runtime::memory::destroy::DestroyObject;
 use crate::runtime::pipelines::pulling::PulledAttribute;
 use vkxfb_rewriter::capture::Layout;
 use vkxfb_rewriter::lower::compute::WorkgroupSizes;
 use vkxfb_rewriter::lower::{Backend, Lowered, LoweredGeometry, SysvalsPlace};
-use vkxfb_rewriter::setters;
 use vkxfb_rewriter::sysval::{AttributeDescriptor, INLINE_ATTRIBUTES};
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_rewriter::vertex_input::VertexInput;
 
 /// The description of a pipeline.
 ///
-/// [`new`](Self::new) takes the members that have no default, and the other functions set the other members. A later
-/// version may have more members:
+/// Later versions may add members, so end a value of this type with `..PipelineDesc::new(shader)`:
 ///
 /// ```
+/// # use ash::vk;
 /// # use vkxfb::lower::Lowered;
 /// # use vkxfb::runtime::PipelineDesc;
-/// # use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
+/// # use vkxfb::topology::ProvokingVertex;
 /// # fn describe(shader: &Lowered) {
-/// let desc = PipelineDesc::new(shader)
-///     .topology(PrimitiveTopology::TriangleStrip)
-///     .provoking_vertex(ProvokingVertex::Last);
-/// assert!(!desc.dynamic_topology);
+/// let desc = PipelineDesc {
+///     topology: Some(vk::PrimitiveTopology::TRIANGLE_STRIP),
+///     provoking_vertex: ProvokingVertex::Last,
+///     ..PipelineDesc::new(shader)
+/// };
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 #[must_use]
 pub struct PipelineDesc<'a> {
     /// The shader, lowered for its backend.
     pub shader: &'a Lowered,
-    /// The topology of the draws. If `dynamic_topology` is set, each draw chooses its topology.
-    pub topology: PrimitiveTopology,
+    /// The topology of all draws, to which specialisation constants restrict the shader. If it is `None`, each draw
+    /// chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`: there are Vulkan pipelines for each
+    /// topology, and dispatches that mix topologies are slower, by up to a quarter on an NVIDIA H200 and by up to half
+    /// on llvmpipe.
+    ///
+    /// Pipelines of the native and vertex backends always have a single topology, for which `None` stands for the
+    /// triangle list.
+    pub topology: Option<vk::PrimitiveTopology>,
+    /// Whether specialisation constants restrict the shader to `topology`, as they should. Otherwise the shader finds
+    /// the topology at run time, as it does for `None`; on the compute backend any topology may then be drawn.
+    pub specialize_topology: bool,
     /// Which vertex of a primitive is the provoking vertex. It determines the order in which the vertices of a
     /// primitive are captured. On the native backend [`Last`](ProvokingVertex::Last) needs `provokingVertexLast`.
     pub provoking_vertex: ProvokingVertex,
@@ -96,11 +104,6 @@ pub struct PipelineDesc<'a> {
     /// stage, and [`PipelineLayoutDesc::check`](crate::runtime::pipelines::vulkan::PipelineLayoutDesc::check) reports
     /// mismatches.
     pub set_layouts: &'a [vk::DescriptorSetLayout],
-    /// Whether each draw chooses its topology, as with `VK_DYNAMIC_STATE_PRIMITIVE_TOPOLOGY`. If false, specialisation
-    /// constants restrict the shader to `topology`. If true, there are Vulkan pipelines for each topology, and
-    /// dispatches that mix topologies are slower: by up to a quarter on an NVIDIA H200, by up to half on llvmpipe.
-    /// Pipelines of the native and vertex backends always have a single topology.
-    pub dynamic_topology: bool,
     /// The render pass for the native and vertex backends. It must be compatible with the render pass of the draws,
     /// which are in subpass 0. If it is null, the pipeline is created for [dynamic
     /// rendering](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineRenderingCreateInfo.html) without
@@ -119,43 +122,22 @@ impl<'a> PipelineDesc<'a> {
     /// Describes a pipeline with the first vertex as the provoking vertex, without primitive restart, descriptor sets,
     /// render pass, expected draws and pipeline cache. On the compute backend each draw chooses its topology, and the
     /// vertex input state is the one that the shader was lowered for. On the native and vertex backends the topology is
-    /// the triangle list, and [`vertex_input`](Self::vertex_input) must be called.
+    /// the triangle list, and [`vertex_input`](Self::vertex_input) must be set.
     pub const fn new(shader: &'a Lowered) -> Self {
         Self {
             shader,
-            topology: PrimitiveTopology::TriangleList,
+            topology: None,
+            specialize_topology: true,
             provoking_vertex: ProvokingVertex::First,
             primitive_restart: false,
             patch_control_points: 0,
             vertex_input: None,
             set_layouts: &[],
-            dynamic_topology: true,
             render_pass: vk::RenderPass::null(),
             prepared: &[],
             cache: vk::PipelineCache::null(),
             descriptors: &DescriptorPlace::Sets,
         }
-    }
-
-    /// Sets [`topology`](field@Self::topology) and clears
-    /// [`dynamic_topology`](field@Self::dynamic_topology): all draws have this topology.
-    pub const fn topology(mut self, topology: PrimitiveTopology) -> Self {
-        self.topology = topology;
-        self.dynamic_topology = false;
-        self
-    }
-
-    setters! {
-        descriptors: &'a DescriptorPlace,
-        provoking_vertex: ProvokingVertex,
-        primitive_restart: bool,
-        patch_control_points: u32,
-        set_layouts: &'a [vk::DescriptorSetLayout],
-        dynamic_topology: bool,
-        render_pass: vk::RenderPass,
-        prepared: &'a [ExpectedDraws],
-        cache: vk::PipelineCache,
-        vertex_input?: &'a VertexInput,
     }
 
     /// Returns the vertex input state of this description. If it has none, returns the state that the shader was
@@ -166,6 +148,20 @@ impl<'a> PipelineDesc<'a> {
             (None, Some(compute)) => Ok(&compute.vertex_input),
             (None, None) => Err(RuntimeError::MissingVertexInput(self.shader.backend())),
         }
+    }
+
+    /// The topology that all draws must have, or `None` if each draw chooses.
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownTopology`].
+    fn fixed_topology(&self) -> Result<Option<PrimitiveTopology>, RuntimeError> {
+        let topology = self.topology.map(known_topology).transpose()?;
+        Ok(match self.shader.backend() {
+            Backend::Compute => topology.filter(|_| self.specialize_topology),
+            Backend::Native | Backend::Vertex => {
+                Some(topology.unwrap_or(PrimitiveTopology::TriangleList))
+            }
+        })
     }
 
     const fn set_count(&self) -> u32 {
@@ -191,7 +187,8 @@ impl<'a> PipelineDesc<'a> {
     /// an application creates such a pipeline, the shader's [descriptor set must be
     /// moved](Lowered::move_descriptor_set) after the sets of the pipeline layout.
     pub fn specialization(&self, ctx: &Context) -> PipelineSpecialization {
-        let topology = (!self.dynamic_topology).then_some(self.topology);
+        let topology = self.topology.filter(|_| self.specialize_topology);
+        let topology = topology.and_then(|topology| PrimitiveTopology::try_from(topology).ok());
         let key = Key { topology: topology.map(PrimitiveTopology::xfb_topology), ..Key::ANY };
         PipelineSpecialization::new(ctx, self.shader, &key)
     }
@@ -255,6 +252,7 @@ impl Pipeline {
     /// # Errors
     /// Errors that precede all Vulkan calls:
     ///
+    /// * [`RuntimeError::UnknownTopology`].
     /// * [`RuntimeError::FeatureNotEnabled`] for a backend that the device was not created for; on the native and
     ///   vertex backends for an adjacency topology without `geometryShader`; on the native backend for a geometry
     ///   shader without `geometryShader`, for tessellation shaders without `tessellationShader`, for
@@ -279,16 +277,20 @@ impl Pipeline {
     #[tracing::instrument(name = "pipeline", level = "debug", skip_all)]
     pub unsafe fn new(ctx: &Context, desc: &PipelineDesc<'_>) -> Result<Self, RuntimeError> {
         let shader = desc.shader;
-        let attributes = check::check(ctx, desc)?;
+        let fixed_topology = desc.fixed_topology()?;
+        let attributes = check::check(ctx, desc, fixed_topology)?;
         let entry = entry_name(&shader.entry_point)?;
         let layout = unsafe { create_layout(ctx, desc) }?;
         let backend = shader.backend();
         ctx.name(layout.raw, &format!("vkxfb {}", backend.name()));
         let raw = match backend {
-            Backend::Compute => Ok(Raw::Compute(Box::new(ComputePipelines::new(desc, entry)))),
+            Backend::Compute => {
+                Ok(Raw::Compute(Box::new(ComputePipelines::new(desc, fixed_topology, entry))))
+            }
             Backend::Native | Backend::Vertex => {
                 // SAFETY: the caller's contract; the layout was created for this description.
-                let raw = unsafe { graphics_pipeline(ctx, desc, layout.raw, &entry) };
+                let raw =
+                    unsafe { graphics_pipeline(ctx, desc, fixed_topology, layout.raw, &entry) };
                 raw.inspect(|raw| ctx.name(*raw, &format!("vkxfb {}", backend.name())))
                     .map(Raw::Graphics)
             }
@@ -297,7 +299,7 @@ impl Pipeline {
             // SAFETY: nothing uses the layout.
             unsafe { layout.destroy(ctx) };
         })?;
-        let pipeline = Self::of(ctx, desc, Objects { raw, layout }, attributes);
+        let pipeline = Self::of(ctx, desc, Objects { raw, layout }, fixed_topology, attributes);
         if let Err(error) = unsafe { pipeline.prepare(ctx, desc.prepared, desc.cache) } {
             // SAFETY: nothing uses what was created so far.
             unsafe { ctx.destroy(pipeline, &mut ()) };
@@ -316,11 +318,10 @@ impl Pipeline {
     /// ```
     /// # use ash::vk;
     /// # use vkxfb::runtime::{Context, ExpectedDraws, Pipeline, RuntimeError};
-    /// # use vkxfb::topology::PrimitiveTopology;
     /// # fn prepare(context: &Context, pipeline: Pipeline, cache: vk::PipelineCache) {
     /// let context = context.clone();
     /// std::thread::spawn(move || -> Result<(), RuntimeError> {
-    ///     let draws: Vec<_> = ExpectedDraws::every(PrimitiveTopology::TriangleStrip).collect();
+    ///     let draws: Vec<_> = ExpectedDraws::every(vk::PrimitiveTopology::TRIANGLE_STRIP).collect();
     ///     // SAFETY: the device, the pipeline and the cache outlive the thread.
     ///     unsafe { pipeline.prepare(&context, &draws, cache) }
     /// });
@@ -328,8 +329,8 @@ impl Pipeline {
     /// ```
     ///
     /// # Errors
-    /// [`RuntimeError::Vulkan`] for a failed command. The error is not stored: the next call, or
-    /// the next recording, tries again.
+    /// [`RuntimeError::UnknownTopology`]; [`RuntimeError::Vulkan`] for a failed command. The error is not stored: the
+    /// next call, or the next recording, tries again.
     ///
     /// # Safety
     /// The device of `ctx` is live, and `ctx` is the context that the pipeline was made with.
@@ -347,8 +348,10 @@ impl Pipeline {
         let possible = draws
             .iter()
             .map(|draws| if self.primitive_restart() { *draws } else { draws.without_restart() });
-        for key in possible.flat_map(|draws| draws.keys(is_fixed, has_addresses)) {
-            unsafe { self.compiled(ctx, key, cache) }?;
+        for draws in possible {
+            for key in draws.keys(is_fixed, has_addresses)? {
+                unsafe { self.compiled(ctx, key, cache) }?;
+            }
         }
         Ok(())
     }
@@ -416,10 +419,11 @@ impl Pipeline {
             let what = "a pipeline of the application's own";
             return Err(RuntimeError::Unsupported { backend, what });
         }
-        let attributes = check::check(ctx, desc)?;
+        let fixed_topology = desc.fixed_topology()?;
+        let attributes = check::check(ctx, desc, fixed_topology)?;
         let objects =
             Objects { raw: Raw::Foreign(raw), layout: PipelineLayout::foreign(raw_layout) };
-        Ok(Self::of(ctx, desc, objects, attributes))
+        Ok(Self::of(ctx, desc, objects, fixed_topology, attributes))
     }
 
     /// Makes a pipeline from a [checked](check) description. `attributes` are the attributes for which captures need
@@ -428,15 +432,14 @@ impl Pipeline {
         ctx: &Context,
         desc: &PipelineDesc<'_>,
         objects: Objects,
+        fixed_topology: Option<PrimitiveTopology>,
         attributes: Vec<PulledAttribute>,
     ) -> Self {
         let shader = desc.shader;
         let backend = shader.backend();
-        let fixed = backend != Backend::Compute || !desc.dynamic_topology;
         tracing::debug!(
             backend = backend.name(),
-            topology = %desc.topology,
-            fixed,
+            topology = ?fixed_topology,
             words = shader.words.len(),
             "pipeline"
         );
@@ -444,7 +447,7 @@ impl Pipeline {
             objects,
             backend,
             layout: shader.layout.clone(),
-            fixed_topology: fixed.then_some(desc.topology),
+            fixed_topology,
             provoking_vertex: desc.provoking_vertex,
             primitive_restart: desc.primitive_restart,
             patch_control_points: desc.patch_control_points,
@@ -466,11 +469,6 @@ impl Pipeline {
             context: ctx.id(),
         };
         Self { shared: Arc::new(shared) }
-    }
-
-    /// The id of the context that the pipeline was created with.
-    pub fn context_id(&self) -> ContextId {
-        self.shared.context
     }
 
     /// The `VkPipeline` of the native or vertex backend. On the compute backend the handle is null, because there are
@@ -498,7 +496,7 @@ impl Pipeline {
     }
 
     /// The bind point of [`raw`](Self::raw).
-    pub fn bind_point(&self) -> vk::PipelineBindPoint {
+    pub(crate) fn bind_point(&self) -> vk::PipelineBindPoint {
         match self.shared.backend {
             Backend::Native | Backend::Vertex => vk::PipelineBindPoint::GRAPHICS,
             Backend::Compute => vk::PipelineBindPoint::COMPUTE,
@@ -521,7 +519,7 @@ impl Pipeline {
     }
 
     /// The topology that all draws must have, or `None` if each draw chooses.
-    pub fn fixed_topology(&self) -> Option<PrimitiveTopology> {
+    pub(crate) fn fixed_topology(&self) -> Option<PrimitiveTopology> {
         self.shared.fixed_topology
     }
 
@@ -542,7 +540,7 @@ impl Pipeline {
     /// The number of bytes of upload memory that the attribute descriptors take in the
     /// [`Arena`](crate::runtime::Arena). Each capture with this pipeline takes this memory once, and again each time
     /// that vertex buffers are bound.
-    pub fn attribute_bytes(&self) -> u64 {
+    pub(crate) fn attribute_bytes(&self) -> u64 {
         let beyond = match self.shared.backend {
             Backend::Native | Backend::Vertex => 0,
             Backend::Compute => self.shared.attributes.len().saturating_sub(INLINE_ATTRIBUTES),
@@ -551,8 +549,8 @@ impl Pipeline {
     }
 
     /// The range of bytes of the application's push constants that the shader reads, rounded to multiples of 16. It is
-    /// empty if the shader reads none. Like the attributes ([`attribute_bytes`](Self::attribute_bytes)), these bytes
-    /// take upload memory in the [`Arena`](crate::runtime::Arena).
+    /// empty if the shader reads none. These bytes take upload memory in the
+    /// [`Arena`](crate::runtime::Arena).
     pub fn push_constants(&self) -> &Range<u32> {
         &self.shared.push_constants
     }
@@ -620,6 +618,12 @@ impl Pipeline {
     /// The numbers of the application's descriptor sets that the shader reads, ascending.
     pub fn used_sets(&self) -> &[u32] {
         &self.shared.used_sets
+    }
+}
+
+impl Made for Pipeline {
+    fn is_of(&self, context: &Context) -> bool {
+        self.shared.context == context.id()
     }
 }
 

@@ -1,16 +1,16 @@
 //! [`Stages`]: what of a graphics pipeline decides what it captures.
 
 use ash::vk;
+use spirv::ExecutionModel;
 
 use crate::runtime::device::context::Context;
 use crate::runtime::device::descriptor_heaps::DescriptorPlace;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::pipelines::pipeline::{Pipeline, PipelineDesc};
-use vkxfb_rewriter::capture::CaptureList;
 use vkxfb_rewriter::lower::compute::{self, DomainOrigin};
 use vkxfb_rewriter::lower::{Captures, LowerError, Lowered, Shader};
-use vkxfb_rewriter::setters;
-use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::spirv::entry_point::stage_name;
+use vkxfb_rewriter::topology::ProvokingVertex;
 use vkxfb_rewriter::vertex_input::VertexInput;
 
 /// The stages of a graphics pipeline up to the one that is captured, and the state of the pipeline that has an effect
@@ -26,14 +26,16 @@ use vkxfb_rewriter::vertex_input::VertexInput;
 /// # fn describe(vertex: &[u32], geometry: &[u32], vertex_input: &VertexInput) {
 /// // SPIR-V of two stages. Of each vertex that the geometry shader emits, 16 bytes of its position are captured, and
 /// // after them the output at location 0.
-/// let stages = Stages::new(vertex)
-///     .geometry(geometry)
-///     .varyings(&["@Position", "@0"])
-///     .vertex_input(vertex_input);
+/// let stages = Stages {
+///     vertex_input,
+///     topology: Some(vk::PrimitiveTopology::TRIANGLE_LIST),
+///     ..Stages::new(vertex).geometry(geometry).varyings(&["@Position", "@0"])
+/// };
 /// # }
 /// ```
+///
+/// Later versions may add members, so end a value of this type with `..Stages::new(vertex)`.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 #[must_use]
 pub struct Stages<'a> {
     /// The vertex shader.
@@ -55,7 +57,7 @@ pub struct Stages<'a> {
     /// The origin of the tessellation domain. It is ignored without tessellation shaders.
     pub domain_origin: DomainOrigin,
     /// The topology of all draws, or `None` if each draw chooses.
-    pub topology: Option<PrimitiveTopology>,
+    pub topology: Option<vk::PrimitiveTopology>,
     /// The provoking vertex, unless a draw sets another one.
     pub provoking_vertex: ProvokingVertex,
     /// Whether primitive restart may be enabled.
@@ -74,12 +76,30 @@ pub struct Stages<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StagesError {
-    /// The shaders cannot be lowered.
-    #[error(transparent)]
-    Lower(#[from] LowerError),
+    /// The shaders cannot be lowered. The message names the shader at fault, if one is.
+    #[error("{}{error}", at_fault(*stage))]
+    Lower {
+        /// The stage of the shader at fault. `None` if several stages do not match each other, or together exceed what
+        /// captures can do.
+        stage: Option<ExecutionModel>,
+        /// The error, which names the variable if there is one.
+        error: LowerError,
+    },
     /// The pipeline cannot be created.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
+}
+
+/// Returns the beginning of a message about a shader.
+fn at_fault(stage: Option<ExecutionModel>) -> String {
+    stage.map_or_else(String::new, |stage| format!("{} shader: ", stage_name(stage)))
+}
+
+impl From<LowerError> for StagesError {
+    /// An error of no certain stage.
+    fn from(error: LowerError) -> Self {
+        Self::Lower { stage: None, error }
+    }
 }
 
 /// The vertex input state of a pipeline whose vertex shader reads no attributes.
@@ -128,25 +148,9 @@ impl<'a> Stages<'a> {
 
     /// Captures the outputs with these names, one after the other in a record, as `glTransformFeedbackVaryings` does:
     /// [`Shader::varyings`] says how outputs can be named. Decorations are ignored.
-    pub const fn varyings(self, names: &'a [&'a str]) -> Self {
-        self.captures(Captures::Varyings(names))
-    }
-
-    /// Captures the outputs of a list. Decorations are ignored.
-    pub const fn list(self, list: &'a CaptureList) -> Self {
-        self.captures(Captures::List(list))
-    }
-
-    setters! {
-        captures: Captures<'a>,
-        vertex_input: &'a VertexInput,
-        domain_origin: DomainOrigin,
-        topology?: PrimitiveTopology,
-        provoking_vertex: ProvokingVertex,
-        primitive_restart: bool,
-        unaligned_attributes: bool,
-        set_layouts: &'a [vk::DescriptorSetLayout],
-        descriptors: &'a DescriptorPlace,
+    pub const fn varyings(mut self, names: &'a [&'a str]) -> Self {
+        self.captures = Captures::Varyings(names);
+        self
     }
 
     /// Returns the last stage, with what is captured of it.
@@ -178,6 +182,59 @@ impl<'a> Stages<'a> {
     }
 }
 
+impl Stages<'_> {
+    /// Returns the stage of the shader because of which these cannot be lowered. `None` if it is not one shader's fault.
+    fn at_fault(&self, error: &LowerError, target: compute::Target) -> Option<ExecutionModel> {
+        use ExecutionModel as Model;
+        let all = [
+            (Model::Vertex, Some(self.vertex)),
+            (Model::TessellationControl, self.control),
+            (Model::TessellationEvaluation, self.evaluation),
+            (Model::Geometry, self.geometry),
+        ];
+        let last = all.iter().rev().find(|(_, shader)| shader.is_some()).map(|(stage, _)| *stage);
+        match error {
+            // These are about stages as such, or about the way in which one follows another.
+            LowerError::NoVertexShader
+            | LowerError::NoControlShader
+            | LowerError::NoEvaluationShader
+            | LowerError::TessellationModes { .. }
+            | LowerError::Merge(_)
+            | LowerError::FloatControls { .. } => return None,
+            LowerError::Capture(_) | LowerError::Stage(_) => return last,
+            LowerError::OtherStage { expected, .. } => return Some(*expected),
+            LowerError::NativeOnly { .. } => return Some(Model::Vertex),
+            LowerError::ControlBarrier { .. } => return Some(Model::TessellationControl),
+            LowerError::GeometryModes { .. }
+            | LowerError::Stream { .. }
+            | LowerError::TessellatedPrimitives { .. } => return Some(Model::Geometry),
+            _ => {}
+        }
+        // A shader that cannot even be read.
+        for (stage, shader) in all {
+            let shader = shader.map(|shader| shader.stage(shader.stage.unwrap_or(stage)));
+            if shader.is_some_and(|shader| shader.effects().as_ref().err() == Some(error)) {
+                return Some(stage);
+            }
+        }
+        // The shader with which fewer stages fail in the same way.
+        let fails = |fewer: &Self| fewer.lower(target).as_ref().err() == Some(error);
+        let vertex = Self {
+            control: None,
+            evaluation: None,
+            geometry: None,
+            captures: Captures::Nothing,
+            ..*self
+        };
+        if last == Some(Model::Vertex) || fails(&vertex) {
+            return Some(Model::Vertex);
+        }
+        let tessellated = Self { control: self.control, evaluation: self.evaluation, ..vertex };
+        (self.geometry.is_some() && !(self.evaluation.is_some() && fails(&tessellated)))
+            .then_some(Model::Geometry)
+    }
+}
+
 impl Pipeline {
     /// Creates a pipeline of the compute backend from the stages of a graphics pipeline. Vulkan pipelines are created
     /// when draws need them, or by [`prepare`](Self::prepare).
@@ -188,14 +245,20 @@ impl Pipeline {
     /// # Safety
     /// The device of `ctx` is live, the shaders are valid, and the set layouts belong to the device.
     pub unsafe fn from_stages(ctx: &Context, stages: &Stages<'_>) -> Result<Self, StagesError> {
-        let shader = stages.lower(ctx.compute_target()?)?;
-        let desc = PipelineDesc::new(&shader)
-            .provoking_vertex(stages.provoking_vertex)
-            .primitive_restart(stages.primitive_restart)
-            .patch_control_points(stages.patch_control_points)
-            .set_layouts(stages.set_layouts)
-            .descriptors(stages.descriptors);
-        let desc = stages.topology.map_or(desc, |topology| desc.topology(topology));
+        let target = ctx.compute_target()?;
+        let shader = stages.lower(target).map_err(|error| StagesError::Lower {
+            stage: stages.at_fault(&error, target),
+            error,
+        })?;
+        let desc = PipelineDesc {
+            provoking_vertex: stages.provoking_vertex,
+            primitive_restart: stages.primitive_restart,
+            patch_control_points: stages.patch_control_points,
+            set_layouts: stages.set_layouts,
+            descriptors: stages.descriptors,
+            topology: stages.topology,
+            ..PipelineDesc::new(&shader)
+        };
         Ok(unsafe { Self::new(ctx, &desc) }?)
     }
 }

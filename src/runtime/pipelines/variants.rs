@@ -15,14 +15,14 @@ use crate::runtime::pipelines::stages::{Stages, StagesError};
 use vkxfb_rewriter::capture::CaptureList;
 use vkxfb_rewriter::lower::compute::DomainOrigin;
 use vkxfb_rewriter::lower::{Captures, LowerError, Shader};
-use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::topology::ProvokingVertex;
 use vkxfb_rewriter::vertex_input::VertexInput;
 
 /// The compute pipelines for the graphics pipelines of a device: one for each distinct [`Stages`]. The first
 /// thread that requests a pipeline creates it; meanwhile other threads can request other pipelines.
 ///
 /// Two [`Stages`] are the same if all their members are equal; set layouts are compared by their handles. When a set
-/// layout is destroyed, its pipelines must be [forgotten](Self::forget_layout), because its handle may be reused.
+/// layout is destroyed, its pipelines must be [removed](Self::remove_layout), because its handle may be reused.
 #[derive(Debug, Default)]
 pub struct Variants {
     /// The cached pipelines, by the digests of their stages. The [`Slot`] of a pipeline is added before a thread
@@ -44,7 +44,7 @@ enum Made {
     Nothing,
     Pipeline(Pipeline),
     /// The shaders cannot be lowered, which is not tried again.
-    Refused(LowerError),
+    Refused(Option<ExecutionModel>, LowerError),
     /// The [`Slot`] was removed from the cache, or is about to be, because its pipeline could not be created. Threads
     /// that waited for its lock must look the pipeline up again.
     Forgotten,
@@ -80,7 +80,7 @@ enum OwnedCaptures {
     Nothing,
 }
 
-type States = (Option<PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool, bool);
+type States = (Option<vk::PrimitiveTopology>, ProvokingVertex, DomainOrigin, u32, bool, bool);
 
 const fn states(stages: &Stages<'_>) -> States {
     (
@@ -188,7 +188,7 @@ impl Slot {
     fn forget(&self) -> Option<Pipeline> {
         match std::mem::replace(&mut *lock(&self.made), Made::Forgotten) {
             Made::Pipeline(pipeline) => Some(pipeline),
-            Made::Nothing | Made::Refused(_) | Made::Forgotten => None,
+            Made::Nothing | Made::Refused(..) | Made::Forgotten => None,
         }
     }
 }
@@ -209,14 +209,16 @@ impl Variants {
             let mut made = lock(&slot.made);
             match &*made {
                 Made::Pipeline(pipeline) => return Ok(pipeline.clone()),
-                Made::Refused(error) => return Err(error.clone().into()),
+                Made::Refused(stage, error) => {
+                    return Err(StagesError::Lower { stage: *stage, error: error.clone() });
+                }
                 Made::Forgotten => continue,
                 Made::Nothing => {}
             }
             let result = unsafe { Pipeline::from_stages(ctx, stages) };
             *made = match &result {
                 Ok(pipeline) => Made::Pipeline(pipeline.clone()),
-                Err(StagesError::Lower(error)) => Made::Refused(error.clone()),
+                Err(StagesError::Lower { stage, error }) => Made::Refused(*stage, error.clone()),
                 Err(StagesError::Runtime(_)) => Made::Forgotten,
             };
             let is_forgotten = matches!(*made, Made::Forgotten);
@@ -252,21 +254,10 @@ impl Variants {
         removed
     }
 
-    /// The number of pipelines. The call waits for pipelines that are being created.
-    pub fn len(&self) -> usize {
-        let slots: Vec<Arc<Slot>> = lock(&self.slots).values().flatten().cloned().collect();
-        slots.iter().filter(|slot| matches!(*lock(&slot.made), Made::Pipeline(_))).count()
-    }
-
-    /// Whether there are no pipelines. The call waits for pipelines that are being created.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Removes and returns the pipelines that use a set layout, because the handle of a destroyed layout may be reused.
     /// The caller must destroy the pipelines when the device no longer uses them. The call waits for pipelines that are
     /// being created.
-    pub fn forget_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
+    pub fn remove_layout(&self, layout: vk::DescriptorSetLayout) -> Vec<Pipeline> {
         // The cache (`slots`) is not locked while this function waits for the lock of one pipeline, which a thread
         // holds while it creates the pipeline.
         let removed = self.remove(|slot| slot.key.set_layouts.contains(&layout));

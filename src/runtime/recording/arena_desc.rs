@@ -1,5 +1,4 @@
-//! How much memory recordings take from an arena: the functions of [`ArenaDesc`] that add what captures, draws and
-//! pipelines need.
+//! How much memory recordings take from an arena: an [`ArenaSize`] adds up what an [`ArenaDesc`] counts.
 
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::sysval::Batch;
@@ -10,13 +9,70 @@ use vkxfb_rewriter::sysval::entries::{
 use vkxfb_rewriter::sysval::setup::{restart_blocks, restart_table_size};
 
 use crate::runtime::device::context::{MAX_ENTRIES, MAX_SHARED_WORKGROUPS};
-use crate::runtime::memory::arena::{ArenaDesc, aligned};
+use crate::runtime::memory::arena::{ArenaSize, aligned};
 use crate::runtime::memory::buffers::ALIGNMENT;
 use crate::runtime::pipelines::pipeline::Pipeline;
 use crate::runtime::recording::collect::most_slices;
 use crate::runtime::recording::plan::{LISTED_BYTES, most_entries};
 
-impl ArenaDesc {
+/// What is recorded with an arena until it is [reset](crate::runtime::Arena::reset). It is an estimate: one that is too
+/// small causes no error if the arena may [grow](crate::runtime::Arena::growing).
+///
+/// Later versions may add members, so end a value of this type with `..ArenaDesc::new(captures, draws)`:
+///
+/// ```
+/// use vkxfb::ArenaDesc;
+/// use vkxfb::runtime::ArenaSize;
+///
+/// // A capture that draws one strip of 40,000 indices.
+/// let strip = ArenaDesc { restarted_draws: 1, restarted_indices: 40_000, ..ArenaDesc::new(1, 1) };
+/// assert!(ArenaSize::from(&strip).scratch > ArenaSize::from(&ArenaDesc::new(1, 1)).scratch);
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[must_use]
+pub struct ArenaDesc<'a> {
+    /// The number of captures.
+    pub captures: u64,
+    /// The number of draws of all captures. Each draw of a multi-draw counts, an indirect command counts once.
+    pub draws: u64,
+    /// The number of draws of all indirect commands, for each command its `draw_count`. Of a command with a large
+    /// `draw_count` no more draws need to be counted than records fit into the smallest capture buffer.
+    pub indirect_draws: u64,
+    /// How often queries end.
+    pub queries: u64,
+    /// One more than the largest number of a vertex stream that queries count: 1 if there are none.
+    pub queried_streams: u64,
+    /// How many of the draws have primitive restart. Indirect draws of one capture count as one if they have the same index range, index type, restart index and topology.
+    pub restarted_draws: u64,
+    /// The largest number of indices of such a draw, within the bound range. For indirect draws it is the number of all
+    /// indices in the bound range.
+    pub restarted_indices: u64,
+    /// The pipelines that have several vertex attributes, push constants, tessellation or geometry shaders. Others may
+    /// be left out.
+    pub pipelines: &'a [PipelineUse<'a>],
+}
+
+/// How a pipeline is used in the recordings of an [`ArenaDesc`].
+#[derive(Debug, Clone, Copy)]
+pub struct PipelineUse<'a> {
+    /// The pipeline.
+    pub pipeline: &'a Pipeline,
+    /// The number of captures with the pipeline, and of changes of the pipeline, the vertex buffers or the push
+    /// constants between the draws of a capture.
+    pub binds: u64,
+    /// The number of draws with the pipeline. It matters only for tessellation and geometry shaders, like the members
+    /// below.
+    pub draws: u64,
+    /// The number of input primitives or patches of all these draws and their instances, except for `unknown_draws`.
+    /// With primitive restart it is the number of indices. All captures of one command buffer share most of the memory
+    /// for them.
+    pub primitives: u64,
+    /// How many of the draws are indirect draws, byte-count draws or draws under conditional rendering, whose number of
+    /// primitives only the GPU knows. Together they take 8 MiB.
+    pub unknown_draws: u64,
+}
+
+impl ArenaDesc<'_> {
     /// The largest amount of upload memory that a draw takes, in bytes.
     const UPLOAD_PER_DRAW: u64 = 280;
     /// The largest amount of scratch memory that a draw takes, in bytes.
@@ -26,66 +82,92 @@ impl ArenaDesc {
     /// The largest amount of scratch memory in bytes that a capture takes in addition to its draws.
     const SCRATCH_PER_SETUP: u64 = 64;
 
-    /// Describes an arena for `captures` captures that have `draws` draws in all, without primitive restart, of shaders
-    /// that have at most one attribute and read no push constants. [`with_restarts`](Self::with_restarts) and
-    /// [`with_pipeline`](Self::with_pipeline) add memory for other draws and shaders. Includes two descriptor sets per
-    /// capture. A size that would overflow is `u64::MAX`.
-    pub const fn for_draws(captures: u64, draws: u64) -> Self {
-        const fn size(captures: u64, per_setup: u64, draws: u64, per_draw: u64) -> u64 {
-            captures.saturating_mul(per_setup).saturating_add(draws.saturating_mul(per_draw))
-        }
-        let sets = captures.saturating_mul(2);
+    /// Describes `captures` captures that have `draws` draws in all, without primitive restart, of shaders that have at
+    /// most one attribute and read no push constants.
+    pub const fn new(captures: u64, draws: u64) -> Self {
         Self {
-            upload: size(captures, Self::UPLOAD_PER_SETUP, draws, Self::UPLOAD_PER_DRAW),
-            scratch: size(captures, Self::SCRATCH_PER_SETUP, draws, Self::SCRATCH_PER_DRAW),
-            descriptor_sets: if sets > u32::MAX as u64 { u32::MAX } else { sets as u32 },
+            captures,
+            draws,
+            indirect_draws: 0,
+            queries: 0,
+            queried_streams: 1,
+            restarted_draws: 0,
+            restarted_indices: 0,
+            pipelines: &[],
         }
     }
 
-    /// Adds the memory for `draws` draws with primitive restart, each with `index_count` indices within the bound
-    /// range. For indirect draws, pass the number of all indices in the bound range; those of one capture
-    /// count as one draw if they have the same index range, index type, restart index and topology.
-    ///
-    /// ```
-    /// use vkxfb::ArenaDesc;
-    ///
-    /// // A capture that draws one strip of 40,000 indices.
-    /// let desc = ArenaDesc::for_draws(1, 1).with_restarts(1, 40_000);
-    /// assert!(desc.scratch > ArenaDesc::for_draws(1, 1).scratch);
-    /// ```
-    pub const fn with_restarts(mut self, draws: u64, index_count: u64) -> Self {
-        let bytes = restart_table_size(restart_blocks(index_count)).saturating_mul(draws);
-        self.scratch = self.scratch.saturating_add(bytes);
-        self
+    /// The number of vertex streams of which captures may consist. Each of them takes memory as a capture of its own.
+    fn streams(&self) -> u64 {
+        let captured = self.pipelines.iter().map(|used| u64::from(used.pipeline.stream_count()));
+        captured.fold(self.queried_streams.max(1), u64::max)
     }
+}
 
-    /// Adds the memory for the attributes and push constants of a pipeline that is bound `times` times. `times` counts
-    /// each capture with the pipeline, and each change of the pipeline, the vertex buffers or the push constants
-    /// between the draws of a capture.
-    pub fn with_pipeline(mut self, pipeline: &Pipeline, times: u64) -> Self {
+impl From<&ArenaDesc<'_>> for ArenaSize {
+    /// Adds up what the recordings take.
+    fn from(desc: &ArenaDesc<'_>) -> Self {
+        let streams = desc.streams();
+        let captures = desc.captures.saturating_mul(streams);
+        // The end of a query takes as much as a draw.
+        let draws = desc.draws.saturating_add(desc.queries).saturating_mul(streams);
+        let indirect = desc.indirect_draws.saturating_mul(streams);
+        let upload = captures
+            .saturating_mul(ArenaDesc::UPLOAD_PER_SETUP)
+            .saturating_add(draws.saturating_mul(ArenaDesc::UPLOAD_PER_DRAW));
+        let restarts = restart_table_size(restart_blocks(desc.restarted_indices));
+        let scratch = captures
+            .saturating_mul(ArenaDesc::SCRATCH_PER_SETUP)
+            .saturating_add(draws.saturating_mul(ArenaDesc::SCRATCH_PER_DRAW))
+            .saturating_add(indirect.saturating_mul(ArenaDesc::SCRATCH_PER_DRAW))
+            .saturating_add(restarts.saturating_mul(desc.restarted_draws).saturating_mul(streams));
+        // One set for the draws of a capture, and one for its kernels.
+        let sets = captures.saturating_mul(2).min(u32::MAX.into()) as u32;
+        let size = Self { upload, scratch, descriptor_sets: sets };
+        desc.pipelines.iter().fold(size, |size, used| used.add_to(size, streams))
+    }
+}
+
+impl From<ArenaDesc<'_>> for ArenaSize {
+    fn from(desc: ArenaDesc<'_>) -> Self {
+        Self::from(&desc)
+    }
+}
+
+impl From<&Self> for ArenaSize {
+    fn from(size: &Self) -> Self {
+        *size
+    }
+}
+
+impl PipelineUse<'_> {
+    /// Adds what the attributes, push constants and later stages of the pipeline take in captures of `streams` vertex
+    /// streams.
+    fn add_to(&self, size: ArenaSize, streams: u64) -> ArenaSize {
+        let pipeline = self.pipeline;
         let constants = pipeline.push_constants();
         let constants = aligned(u64::from(constants.end.saturating_sub(constants.start)));
         let bytes = aligned(pipeline.attribute_bytes()).saturating_add(constants);
-        self.upload = self.upload.saturating_add(bytes.saturating_mul(times));
-        self
+        let bytes = bytes.saturating_mul(self.binds).saturating_mul(streams);
+        let size = ArenaSize { upload: size.upload.saturating_add(bytes), ..size };
+        let known = self.draws.saturating_sub(self.unknown_draws);
+        let size = self.add_later_stages(size, known, self.primitives);
+        match self.unknown_draws {
+            0 => size,
+            draws => self.add_later_stages(size, draws, u64::MAX),
+        }
     }
 
-    /// Adds the memory for `draws` draws of a pipeline with a geometry shader or tessellation shaders, which
-    /// [`for_draws`](Self::for_draws) does not include. Adds nothing for other pipelines and backends. `primitives` is
-    /// the number of input primitives or patches of all draws and instances; with primitive restart it is the number of
-    /// indices. The size does not depend on what the shader emits: it is 16 to 32 bytes per primitive, up to about 128
-    /// MiB, and a little per draw. For patches it is 16 to 32 bytes for each slice (consecutive primitives of a patch).
-    /// All vertex streams are included.
+    /// Adds what `draws` draws take in geometry and tessellation shaders. `primitives` is the number of input
+    /// primitives or patches of all draws and instances, or `u64::MAX` if only the GPU knows it.
     ///
-    /// For draws whose number of primitives only the GPU knows, call this function separately, with `u64::MAX` as
-    /// `primitives`. Such a call adds 8 MiB.
-    ///
-    /// The captures of one command buffer share most of this memory. So, apart from such a separate call, call this
-    /// function once for each command buffer and pipeline, with the draws and primitives of all captures with that
-    /// pipeline.
-    pub fn with_later_stages(mut self, pipeline: &Pipeline, draws: u64, primitives: u64) -> Self {
+    /// The size does not depend on what the shader emits: it is 16 to 32 bytes per primitive, up to about 128 MiB, and
+    /// a little per draw. For patches it is 16 to 32 bytes for each slice (consecutive primitives of a patch). All
+    /// vertex streams are included.
+    fn add_later_stages(&self, size: ArenaSize, draws: u64, primitives: u64) -> ArenaSize {
+        let pipeline = self.pipeline;
         if pipeline.geometry().is_none() || pipeline.backend() != Backend::Compute {
-            return self;
+            return size;
         }
         let is_tessellated = pipeline.geometry().is_some_and(|of| of.tessellation.is_some());
         let primitives = if is_tessellated { most_slices(draws, primitives) } else { primitives };
@@ -111,16 +193,18 @@ impl ArenaDesc {
         let draws = draws.saturating_mul(streams);
         let each = |bytes: usize| draws.saturating_mul(bytes as u64 + ALIGNMENT);
         let once = size_of::<EntrySums>() + size_of::<PlaceEntries>() + size_of::<EntryTables>();
-        self.upload = self
-            .upload
-            .saturating_add(lists.saturating_mul(streams))
-            .saturating_add(each(size_of::<Entries>() + size_of::<EntryJob>()))
-            .saturating_add(draws.saturating_mul(once as u64));
-        self.scratch = self
-            .scratch
-            .saturating_add(shared.saturating_mul(block * ENTRY_SIZE + ENTRY_BLOCK_SIZE))
-            .saturating_add(each(size_of::<Entries>() + size_of::<Batch>()));
-        self
+        ArenaSize {
+            upload: size
+                .upload
+                .saturating_add(lists.saturating_mul(streams))
+                .saturating_add(each(size_of::<Entries>() + size_of::<EntryJob>()))
+                .saturating_add(draws.saturating_mul(once as u64)),
+            scratch: size
+                .scratch
+                .saturating_add(shared.saturating_mul(block * ENTRY_SIZE + ENTRY_BLOCK_SIZE))
+                .saturating_add(each(size_of::<Entries>() + size_of::<Batch>())),
+            ..size
+        }
     }
 }
 

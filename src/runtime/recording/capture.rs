@@ -83,7 +83,8 @@ impl Capture {
     }
 
     /// Begins a capture, as [`Recorder::begin`](crate::runtime::Recorder::begin) does, without recording anything.
-    /// Discards previously collected draws.
+    /// Discards previously collected draws. Without a description transform feedback is not active: draws are only
+    /// counted.
     ///
     /// # Errors
     /// The errors of [`Recorder::begin`](crate::runtime::Recorder::begin); [`RuntimeError::Unsupported`] for pipelines
@@ -92,9 +93,16 @@ impl Capture {
     /// # Safety
     /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the
     /// capture is [played](Self::play) into.
-    pub unsafe fn begin(&mut self, desc: &CaptureDesc<'_>) -> Result<(), RuntimeError> {
+    pub unsafe fn begin<'d>(
+        &mut self,
+        desc: impl Into<Option<&'d CaptureDesc<'d>>>,
+    ) -> Result<(), RuntimeError> {
         self.clear();
         self.kernels.pipelines()?;
+        let Some(desc) = desc.into() else {
+            self.streams.begin_inactive();
+            return Ok(());
+        };
         let begun = unsafe { self.streams.begin(desc) };
         if begun.is_err() {
             self.clear();
@@ -135,18 +143,6 @@ impl Capture {
         let has_begun = unsafe { self.streams.begin_next(desc) }?;
         self.is_ended = !has_begun;
         Ok(has_begun)
-    }
-
-    /// Begins counting draws that are not captured, as
-    /// [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive) does.
-    ///
-    /// # Errors
-    /// The errors of [`Recorder::begin_inactive`](crate::runtime::Recorder::begin_inactive).
-    pub fn begin_inactive(&mut self) -> Result<(), RuntimeError> {
-        self.clear();
-        self.kernels.pipelines()?;
-        self.streams.begin_inactive();
-        Ok(())
     }
 
     /// Discards all collected draws. The capture must be begun again.
@@ -253,19 +249,19 @@ impl Capture {
     /// Like [`play`](Self::play), but also orders this capture after all earlier compute captures. So this capture may
     /// write the same bytes and add to the same queries as earlier captures, resume from counters that they wrote, and
     /// read vertices, indices and draw arguments that they captured. Barriers for this order are recorded only where
-    /// they are needed: before the first capture after [`CaptureOrder::new`] or [`forget`](CaptureOrder::forget),
+    /// they are needed: before the first capture after [`CaptureOrder::default`] or [`reset`](CaptureOrder::reset),
     /// between captures that access the same bytes, and under the descriptor plan before every capture. Captures with
     /// counters or queries need none of these barriers, because the barriers that they record anyway also order them.
     ///
     /// The runtime does not know of buffers that alias the same memory, nor of memory that shaders access through the
     /// application's descriptors and addresses. If accesses to such memory depend on earlier captures, the application
-    /// must record a barrier or call `forget`.
+    /// must record a barrier, or [reset](CaptureOrder::reset) the order.
     ///
     /// # Errors
     /// The errors of [`play`](Self::play).
     ///
     /// # Safety
-    /// The requirements of [`play`](Self::play) apply. All captures since `forget` were played into `cmd` with `order`,
+    /// The requirements of [`play`](Self::play) apply. All captures since the order was made or reset were played into `cmd` with `order`,
     /// and no other function of this crate has recorded into `cmd` since. The application records the barriers between
     /// the captures and its own commands.
     pub unsafe fn play_in_order<'a>(
@@ -315,7 +311,7 @@ impl Capture {
             return unsafe { self.play_with(playback) };
         };
         if self.flushed.is_some() {
-            order.forget();
+            order.reset();
         }
         playback.order = Some(std::mem::take(order));
         let recorded = unsafe { self.play_with(playback) };

@@ -1,15 +1,13 @@
 //! What a capture begins with ([`CaptureDesc`]), and what it gave ([`Captured`], [`Recorded`]).
 
 use vkxfb_rewriter::capture::MAX_XFB_BUFFERS;
-use vkxfb_rewriter::setters;
 
 use crate::runtime::device::parameters::{CaptureBuffer, CounterBuffer, VertexBuffer};
 use crate::runtime::pipelines::pipeline::Pipeline;
 
-/// The parameters of a new capture. [`new`](Self::new) takes the pipeline, and the other functions set the other
-/// parameters.
+/// The parameters of a new capture. Later versions may add members, so end a value of this type with
+/// `..CaptureDesc::new(pipeline)`.
 #[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
 #[must_use]
 pub struct CaptureDesc<'a> {
     /// The pipeline of the first draws.
@@ -31,12 +29,6 @@ impl<'a> CaptureDesc<'a> {
     /// Describes a capture whose first draws use `pipeline`, without buffers and counters.
     pub const fn new(pipeline: &'a Pipeline) -> Self {
         Self { pipeline, buffers: &[], vertex_buffers: &[], counters: &[] }
-    }
-
-    setters! {
-        buffers: &'a [Option<CaptureBuffer>],
-        vertex_buffers: &'a [VertexBuffer],
-        counters: &'a [Option<CounterBuffer>],
     }
 }
 

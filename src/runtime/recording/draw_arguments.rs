@@ -26,7 +26,7 @@ const COMMAND_SIZE: u32 = IndirectDraw::command_size(false);
 /// The destination of [`Kernels::write_draw_commands`]: an array of `VkDrawIndirectCommand`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DrawCommands {
-    /// A buffer with the usage [`Context::draw_command_usage`].
+    /// A buffer with the usage [`BufferUsages::draw_commands`](crate::runtime::BufferUsages::draw_commands).
     pub buffer: vk::Buffer,
     /// The number of bytes from the start of the buffer to the first command, a multiple of 4.
     pub offset: u64,
@@ -78,7 +78,7 @@ impl Kernels {
         draws: &[ByteCountDraw],
         commands: &DrawCommands,
     ) -> Result<(), RuntimeError> {
-        if !ctx.has_indirect_draws() {
+        if !ctx.settings().indirect_draws {
             return Err(RuntimeError::NoIndirectDraws);
         }
         draws.iter().try_for_each(check_byte_count)?;
@@ -140,7 +140,7 @@ impl Kernels {
         arena: impl Into<ArenaAccess<'a>>,
         cmd: vk::CommandBuffer,
     ) -> Result<LateDraws, RuntimeError> {
-        if !ctx.has_indirect_draws() {
+        if !ctx.settings().indirect_draws {
             return Err(RuntimeError::NoIndirectDraws);
         }
         if !ctx.has_addresses() {

@@ -63,7 +63,7 @@ impl<'a> Graphics<'a> {
         let pipeline = desc.pipeline.clone();
         check_capture_buffers(ctx, &pipeline, desc.buffers)?;
         check_counters(ctx, pipeline.backend(), desc.counters)?;
-        ctx.check_made(pipeline.context_id(), "the pipeline")?;
+        ctx.check_made(&pipeline, "the pipeline")?;
         let native = native(ctx, &pipeline)?;
         let mut targets = [None; MAX_XFB_BUFFERS];
         for ((target, bound), stride) in
@@ -128,7 +128,7 @@ impl<'a> Graphics<'a> {
     /// # Safety
     /// The requirements of [`Recorder::bind_pipeline`](crate::runtime::Recorder::bind_pipeline) apply.
     pub(super) unsafe fn bind_pipeline(&mut self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        self.ctx.check_made(pipeline.context_id(), "the pipeline")?;
+        self.ctx.check_made(pipeline, "the pipeline")?;
         let is_other = pipeline.backend() != self.pipeline.backend();
         if is_other || pipeline.backend() == Backend::Native {
             return Err(self.unsupported("another pipeline between Begin and End"));

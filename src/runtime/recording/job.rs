@@ -113,7 +113,7 @@ impl<'a> Job<'a> {
         behind: Barrier,
     ) -> Result<Suballocation, RuntimeError> {
         let Self { ctx, mut arena, kernels, cmd, mut table } = self;
-        let workgroups = fold(workgroups, ctx.max_workgroups_per_axis())?;
+        let workgroups = fold(workgroups, ctx.settings().max_workgroups_per_axis)?;
         unsafe { kernels.get(ctx, ctx.parameter_transport(), kernel, vk::PipelineCache::null()) }?;
         let upload = upload.iter().map(|bytes| aligned(*bytes)).sum();
         unsafe { arena.reserve(ctx, upload, 0) }?;

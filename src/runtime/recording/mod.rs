@@ -23,7 +23,7 @@
 //! ones. Otherwise one dispatch of a setup kernel computes the counts and positions of all draws on the GPU, and after
 //! it all draws are dispatched.
 
-mod arena_desc;
+pub(crate) mod arena_desc;
 mod capture;
 mod capture_desc;
 mod checks;

@@ -28,7 +28,7 @@ use ash::vk;
 
 use crate::runtime::device::barrier::Scope;
 use crate::runtime::device::context::Context;
-use crate::runtime::device::context::ContextId;
+use crate::runtime::device::context::Made;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::memory::buffers::{Buffer, BufferDesc, MemoryAllocator, MemoryLocation};
 use crate::runtime::memory::destroy::DestroyObject;
@@ -71,9 +71,9 @@ impl QueryKind {
 /// // `pool` has queries of QueryKind::TransformFeedbackStream.
 /// pool.reset(context, cmd, 0, 1)?;
 /// let mut recorder = Recorder::begin(capture, arena, cmd, desc)?;
-/// recorder.begin_query(pool, 0)?;
+/// recorder.begin_query(pool, 0, 0)?;
 /// recorder.draw(PrimitiveTopology::PointList, &Draw::new(1000))?;
-/// recorder.end_query(pool.kind())?;
+/// recorder.end_query(pool.kind(), 0)?;
 /// recorder.end(&[])?;
 /// // At any time after the submission, with or without a fence:
 /// if let Some(QueryResult { primitives_written, primitives_needed }) = pool.result(0)? {
@@ -98,6 +98,12 @@ const DWORD: u64 = 4;
 pub(crate) struct QueryPlace {
     pub(crate) query: u64,
     pub(crate) ends: u64,
+}
+
+impl Made for QueryPool {
+    fn is_of(&self, context: &Context) -> bool {
+        self.buffer.is_of(context)
+    }
 }
 
 impl QueryPool {
@@ -138,11 +144,6 @@ impl QueryPool {
         Ok(Self { buffer, kind, count })
     }
 
-    /// The id of the context that the query pool was created with.
-    pub const fn context_id(&self) -> ContextId {
-        self.buffer.context_id()
-    }
-
     /// The size in bytes of the buffer for `count` queries.
     pub const fn size(count: u32) -> u64 {
         (QUERY + DWORD) * if count == 0 { 1 } else { count as u64 }
@@ -176,7 +177,7 @@ impl QueryPool {
     }
 
     pub(crate) fn check_context(&self, ctx: &Context) -> Result<(), RuntimeError> {
-        ctx.check_made(self.context_id(), "the query pool")
+        ctx.check_made(self, "the query pool")
     }
 
     /// Sets queries to zero and makes them unavailable, as

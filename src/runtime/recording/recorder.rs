@@ -5,8 +5,8 @@ use ash::vk;
 use crate::runtime::device::descriptor_heaps::BoundHeaps;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::device::parameters::{
-    Arguments, ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, DrawTopology,
-    IndexBuffer, IndirectDraw, VertexBuffer,
+    Arguments, ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndexBuffer,
+    IndirectDraw, VertexBuffer, known_topology,
 };
 use crate::runtime::memory::arena::ArenaAccess;
 use crate::runtime::pipelines::pipeline::Pipeline;
@@ -36,7 +36,7 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 /// # ) -> Result<(), RuntimeError> { unsafe {
 /// // `desc` has the pipeline, capture buffers and vertex buffers.
 /// let mut recorder = Recorder::begin(capture, arena, cmd, desc)?;
-/// recorder.draw(PrimitiveTopology::TriangleStrip, &Draw::new(5).instance_count(2))?;
+/// recorder.draw(PrimitiveTopology::TriangleStrip, &Draw { instance_count: 2, ..Draw::new(5) })?;
 /// // The state that is bound from here on applies to the draws that follow. Their records are appended.
 /// recorder.bind_descriptor_sets(0, &[set], &[])?;
 /// recorder.push_constants(0, &colour)?;
@@ -58,7 +58,7 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 /// vertex backends that works as in Vulkan. The compute backend records draws at [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
 /// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
 ///
-/// Under the descriptor plan ([`Context::resource_plan`](crate::runtime::Context::resource_plan)), kernels that are
+/// Under the descriptor plan ([`Context::compute_target`](crate::runtime::Context::compute_target)), kernels that are
 /// recorded before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again.
 /// A draw that reads other sets is therefore refused if kernels are needed
 /// ([`RuntimeError::DescriptorSetUnknown`](crate::runtime::RuntimeError::DescriptorSetUnknown)): for counters, indirect
@@ -112,6 +112,10 @@ impl Capture {
 impl<'a> Recorder<'a> {
     /// Begins a capture.
     ///
+    /// Without a description (`None`) transform feedback is not active: the draws are not captured, but only counted
+    /// for [`QueryKind::PrimitivesGenerated`]. Only kernels are dispatched. How a draw's primitives are counted depends
+    /// on its topology, which may be different for each draw.
+    ///
     /// [Synchronization](crate::guide::synchronization) lists the state of the command buffer that
     /// is disturbed, and the barriers that are recorded.
     ///
@@ -150,47 +154,28 @@ impl<'a> Recorder<'a> {
     ///   captured to.
     /// * `cmd` may be submitted to the same queue again while it is executing: barriers order its executions, and no
     ///   other command buffer uses its scratch memory.
-    pub unsafe fn begin(
+    pub unsafe fn begin<'d>(
         capture: &'a mut Capture,
         arena: impl Into<ArenaAccess<'a>>,
         cmd: vk::CommandBuffer,
-        desc: &CaptureDesc<'_>,
+        desc: impl Into<Option<&'d CaptureDesc<'d>>>,
     ) -> Result<Self, RuntimeError> {
-        let backend = desc.pipeline.backend();
-        tracing::debug!(backend = backend.name(), buffers = ?desc.buffers, "begin capture");
-        let arena = arena.into();
+        let (arena, desc) = (arena.into(), desc.into());
+        if let Some(CaptureDesc { pipeline, buffers, .. }) = desc {
+            tracing::debug!(backend = pipeline.backend().name(), ?buffers, "begin capture");
+        }
         let inner = unsafe {
-            match backend {
-                Backend::Native | Backend::Vertex => {
+            match desc {
+                Some(desc) if desc.pipeline.backend() != Backend::Compute => {
                     capture.clear();
                     Inner::Graphics(Graphics::begin(&capture.ctx, arena, cmd, desc)?)
                 }
-                Backend::Compute => {
+                desc => {
                     capture.begin(desc)?;
                     Inner::Immediate(Immediate { capture, playback: Playback::new(arena, cmd) })
                 }
             }
         };
-        Ok(Self { inner, is_open: true })
-    }
-
-    /// Begins to count draws that are not captured, for [`QueryKind::PrimitivesGenerated`]: the draws outside of Begin
-    /// and End. Only kernels are dispatched. How a draw's primitives are counted depends on its topology, which may be
-    /// different for each draw.
-    ///
-    /// # Errors
-    /// [`RuntimeError::NoKernels`].
-    ///
-    /// # Safety
-    /// The requirements of [`begin`](Self::begin) for the compute backend apply.
-    pub unsafe fn begin_inactive(
-        capture: &'a mut Capture,
-        arena: impl Into<ArenaAccess<'a>>,
-        cmd: vk::CommandBuffer,
-    ) -> Result<Self, RuntimeError> {
-        capture.begin_inactive()?;
-        let playback = Playback::new(arena.into(), cmd);
-        let inner = Inner::Immediate(Immediate { capture, playback });
         Ok(Self { inner, is_open: true })
     }
 
@@ -259,7 +244,7 @@ impl<'a> Recorder<'a> {
 
     /// Binds the application's descriptor sets for the draws that follow, from set `first` of the pipeline's layout on.
     /// Earlier draws use the sets that were bound before them. Without a pipeline
-    /// ([`begin_inactive`](Self::begin_inactive)) this does nothing.
+    /// ([`begin`](Self::begin) without a description) this does nothing.
     ///
     /// Draws of a compute capture can share a dispatch only as long as the sets do not change; binding the same sets
     /// again is no change. For sets that the application binds itself, call
@@ -358,7 +343,7 @@ impl<'a> Recorder<'a> {
     /// [`Recorder`]. Until the next begin, draws may read these sets without
     /// [`bind_descriptor_sets`](Self::bind_descriptor_sets). If `bind_descriptor_sets` bound one of them, draws still
     /// use the set that it bound. If kernels or sets of the descriptor plan disturb the application's sets, draws still
-    /// return [`RuntimeError::DescriptorSetUnknown`]. Without a pipeline ([`begin_inactive`](Self::begin_inactive))
+    /// return [`RuntimeError::DescriptorSetUnknown`]. Without a pipeline ([`begin`](Self::begin) without a description)
     /// this does nothing.
     ///
     /// # Errors
@@ -514,22 +499,12 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Begins a query. It counts primitives of vertex stream 0 of the draws that follow. For each stream, one query of
-    /// each kind can be active at a time. A query that has ended must be [reset](QueryPool::reset) before it is begun
-    /// again. If it ended in this recording, [end](Self::end) the capture before the reset.
-    ///
-    /// # Errors
-    /// The errors of [`begin_query_indexed`](Self::begin_query_indexed).
-    ///
-    /// # Safety
-    /// The requirements of [`begin_query_indexed`](Self::begin_query_indexed) apply.
-    pub unsafe fn begin_query(&mut self, pool: &QueryPool, query: u32) -> Result<(), RuntimeError> {
-        unsafe { self.begin_query_indexed(pool, query, 0) }
-    }
-
-    /// Begins a query for a vertex stream of a geometry shader
-    /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)):
-    /// like [`begin_query`](Self::begin_query), but the query counts only primitives of that stream.
+    /// Begins a query
+    /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)).
+    /// It counts primitives that the draws that follow emit to a vertex stream, which is 0 without a geometry shader.
+    /// For each stream, one query of each kind can be active at a time. A query that has ended must be
+    /// [reset](QueryPool::reset) before it is begun again. If it ended in this recording, [end](Self::end)
+    /// the capture before the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`],
@@ -539,7 +514,7 @@ impl<'a> Recorder<'a> {
     ///
     /// # Safety
     /// The pool lives until every command buffer that the capture is recorded into is reset.
-    pub unsafe fn begin_query_indexed(
+    pub unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,
         query: u32,
@@ -551,22 +526,14 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Ends the active query of a kind for vertex stream 0. When everything that it counts has been executed, the query
-    /// becomes available to the device and to the host: [`QueryPool::results`] needs no barrier of the application.
+    /// Ends the active query of a kind for a vertex stream
+    /// ([`vkCmdEndQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndQueryIndexedEXT.html)).
+    /// When everything that it counts has been executed, the query becomes available to the device and to the host:
+    /// [`QueryPool::results`] needs no barrier of the application.
     ///
     /// # Errors
     /// [`RuntimeError::NoQuery`]; [`RuntimeError::Unsupported`] on the native and vertex backends.
-    pub fn end_query(&mut self, kind: QueryKind) -> Result<(), RuntimeError> {
-        self.end_query_indexed(kind, 0)
-    }
-
-    /// Ends the active query of a kind for a vertex stream
-    /// ([`vkCmdEndQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdEndQueryIndexedEXT.html)),
-    /// as [`end_query`](Self::end_query) does for stream 0.
-    ///
-    /// # Errors
-    /// The errors of [`end_query`](Self::end_query).
-    pub fn end_query_indexed(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
+    pub fn end_query(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
         match self.backing() {
             Backing::Graphics(graphics) => Err(graphics.unsupported("queries of vkxfb")),
             Backing::Compute(streams) => streams.end_query(kind, stream),
@@ -648,10 +615,10 @@ impl Recorder<'_> {
     /// `robustBufferAccess2` is enabled.
     pub unsafe fn draw(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &Draw,
     ) -> Result<(), RuntimeError> {
-        unsafe { self.record(topology.known()?, Arguments::Draw(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::Draw(draw), 0) }
     }
 
     /// Captures an indexed draw.
@@ -670,10 +637,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_indexed(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &DrawIndexed,
     ) -> Result<(), RuntimeError> {
-        unsafe { self.record(topology.known()?, Arguments::Indexed(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::Indexed(draw), 0) }
     }
 
     /// Captures several draws with `DrawIndex` 0, 1, 2, ...
@@ -687,10 +654,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draws: &[Draw],
     ) -> Result<(), RuntimeError> {
-        let topology = topology.known()?;
+        let topology = known_topology(topology)?;
         for (index, draw) in (0..).zip(draws) {
             unsafe { self.record_multi(topology, Arguments::Draw(draw), index) }?;
         }
@@ -708,10 +675,10 @@ impl Recorder<'_> {
     /// The requirements of [`draw`](Self::draw) apply.
     pub unsafe fn draw_multi_indexed(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draws: &[DrawIndexed],
     ) -> Result<(), RuntimeError> {
-        let topology = topology.known()?;
+        let topology = known_topology(topology)?;
         for (index, draw) in (0..).zip(draws) {
             unsafe { self.record_multi(topology, Arguments::Indexed(draw), index) }?;
         }
@@ -742,11 +709,11 @@ impl Recorder<'_> {
     /// in a buffer is at most `maxDrawIndirectCount`.
     pub unsafe fn draw_indirect(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(false))?;
-        unsafe { self.record(topology.known()?, Arguments::Indirect(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::Indirect(draw), 0) }
     }
 
     /// Captures indexed draws whose arguments are in a buffer.
@@ -763,11 +730,11 @@ impl Recorder<'_> {
     /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indexed_indirect(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &IndirectDraw,
     ) -> Result<(), RuntimeError> {
         check_indirect(draw, IndirectDraw::command_size(true))?;
-        unsafe { self.record(topology.known()?, Arguments::IndexedIndirect(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::IndexedIndirect(draw), 0) }
     }
 
     /// Captures a draw of the vertices that an earlier capture wrote: the GPU computes their number from a counter.
@@ -781,11 +748,11 @@ impl Recorder<'_> {
     /// The requirements of [`draw_indirect`](Self::draw_indirect) apply.
     pub unsafe fn draw_indirect_byte_count(
         &mut self,
-        topology: impl DrawTopology,
+        topology: impl Into<vk::PrimitiveTopology>,
         draw: &ByteCountDraw,
     ) -> Result<(), RuntimeError> {
         check_byte_count(draw)?;
-        unsafe { self.record(topology.known()?, Arguments::ByteCount(draw), 0) }
+        unsafe { self.record(known_topology(topology)?, Arguments::ByteCount(draw), 0) }
     }
 
     /// # Safety

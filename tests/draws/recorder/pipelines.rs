@@ -54,14 +54,16 @@ impl Pipelines {
             }
         }
         .unwrap();
-        let desc = PipelineDesc::new(&lowered)
-            .topology(key.state.topology)
-            .dynamic_topology(!key.specialize)
-            .provoking_vertex(state.provoking)
-            .primitive_restart(state.restart)
-            .vertex_input(&vertex_input)
-            .set_layouts(set_layouts)
-            .render_pass(gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(key.state.topology.into()),
+            specialize_topology: key.specialize,
+            provoking_vertex: state.provoking,
+            primitive_restart: state.restart,
+            vertex_input: Some(&vertex_input),
+            set_layouts,
+            render_pass: gpu.render_pass(),
+            ..PipelineDesc::new(&lowered)
+        };
         // SAFETY: the context is of a live device, and the words are valid.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }?;
         self.made.insert(key, pipeline);

@@ -55,10 +55,10 @@ impl Queries {
         const STRIDE: u64 = 32;
         let pool = &self.pools[pool];
         let size = STRIDE * u64::from(pool.count().max(1));
-        let usage = gpu.context().query_target_usage();
+        let usage = gpu.context().buffer_usages(vkxfb::lower::Backend::Compute).query_results;
         let location = MemoryLocation::Readback;
         let target = gpu.create_buffer(size, usage, location)?;
-        let mut arena = gpu.create_arena(&ArenaDesc::for_draws(1, 0))?;
+        let mut arena = gpu.create_arena(&ArenaDesc::new(1, 0))?;
         let kernels = gpu.kernels();
         let copied = gpu.submit(|ctx, cmd| {
             let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;

@@ -3,7 +3,7 @@
 use ash::vk;
 use vkxfb::lower::{Backend, Shader, compute};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Pipeline, PipelineDesc,
+    ArenaSize, Buffer, CaptureBuffer, CaptureDesc, Context, CounterBuffer, Pipeline, PipelineDesc,
     QueryPool, Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -43,7 +43,7 @@ pub struct Found {
     /// The value of the counter.
     pub position: u32,
     /// The part of the arena that was used.
-    pub taken: ArenaDesc,
+    pub taken: ArenaSize,
     /// The number of bytes that the CPU allocated while recording, and the number of allocations.
     pub allocated: (u64, u64),
 }
@@ -68,15 +68,17 @@ impl Captures {
         let words = common::compile(WHICH, &[]);
         let options = compute::Options::new(&none).target(target);
         let lowered = compute::lower(&Shader::new(&words), &options).unwrap();
-        let desc = PipelineDesc::new(&lowered)
-            .topology(POINTS)
-            .dynamic_topology(true)
-            .provoking_vertex(ProvokingVertex::First)
-            .primitive_restart(true)
-            .vertex_input(&none)
-            .render_pass(gpu.render_pass());
+        let desc = PipelineDesc {
+            topology: Some(POINTS.into()),
+            specialize_topology: false,
+            provoking_vertex: ProvokingVertex::First,
+            primitive_restart: true,
+            vertex_input: Some(&none),
+            render_pass: gpu.render_pass(),
+            ..PipelineDesc::new(&lowered)
+        };
         let pipeline = gpu.pipeline(&desc);
-        let usage = gpu.context().counter_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).counter;
         let counter = gpu.buffer(4, usage);
         Self { pipeline, counter, gpu }
     }
@@ -84,13 +86,13 @@ impl Captures {
     /// Creates a buffer for indirect arguments, counts, predicates and counters.
     pub fn buffer(&mut self, words: &[u32]) -> Owned<Buffer> {
         let ctx = self.gpu.context();
-        let usage = ctx.indirect_buffer_usage(COMPUTE) | ctx.counter_buffer_usage(COMPUTE);
+        let usage = ctx.buffer_usages(COMPUTE).indirect | ctx.buffer_usages(COMPUTE).counter;
         self.gpu.filled(usage, if words.is_empty() { &[0] } else { words })
     }
 
     /// Creates a buffer of indices.
     pub fn indices<T: bytemuck::NoUninit>(&mut self, indices: &[T]) -> Owned<Buffer> {
-        let usage = self.gpu.context().index_buffer_usage(COMPUTE);
+        let usage = self.gpu.context().buffer_usages(COMPUTE).index;
         self.gpu.filled(usage, indices)
     }
 
@@ -99,7 +101,7 @@ impl Captures {
         &mut self,
         first: u32,
         room: u32,
-        arena: &ArenaDesc,
+        arena: impl Into<ArenaSize>,
         pools: &[Owned<QueryPool>],
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Found {
@@ -112,24 +114,24 @@ impl Captures {
         before: impl FnOnce(&Context, vk::CommandBuffer),
         first: u32,
         room: u32,
-        arena: &ArenaDesc,
+        arena: impl Into<ArenaSize>,
         pools: &[Owned<QueryPool>],
         record: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
     ) -> Found {
         let Self { pipeline, counter, gpu } = self;
         let size = u64::from(room * STRIDE + STRIDE - 4);
-        let usage = gpu.context().capture_buffer_usage(COMPUTE);
+        let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let target = gpu.filled(usage, &vec![BEFORE; size as usize]);
         gpu.write(counter, 0, &(first * STRIDE).to_le_bytes()).unwrap();
         let mut arena = gpu.arena(arena);
         let mut capture = gpu.new_capture();
         let counters = [Some(CounterBuffer::new(counter.raw()))];
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
-        let desc = CaptureDesc::new(pipeline).buffers(&buffers).counters(if first > 0 {
-            &counters
-        } else {
-            &[]
-        });
+        let desc = CaptureDesc {
+            buffers: &buffers,
+            counters: if first > 0 { &counters } else { &[] },
+            ..CaptureDesc::new(pipeline)
+        };
         let allocated = gpu
             .submit(|ctx, cmd| {
                 let mut result = Ok(());

@@ -2,8 +2,8 @@
 
 use ash::vk;
 use vkxfb::runtime::{
-    ArenaDesc, ByteCountDraw, ConditionalRendering, Context, CounterBuffer, Draw, DrawIndexed,
-    IndexBuffer, IndexType, IndirectDraw, Recorder, RuntimeError,
+    ArenaDesc, ArenaSize, ByteCountDraw, ConditionalRendering, Context, CounterBuffer, Draw,
+    DrawIndexed, IndexBuffer, IndexType, IndirectDraw, Recorder, RuntimeError,
 };
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::{Profile, Resources};
@@ -60,7 +60,7 @@ fn predicates_discard_draws_of_every_command() {
     const FIRST: u32 = 3;
     // Of the last, only the highest bit is set.
     const PREDICATES: [u32; 3] = [0, 1, 1 << 31];
-    let desc = ArenaDesc::new(1 << 12, 1 << 14).descriptor_sets(4);
+    let desc = ArenaSize { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
     for mut captures in captures::all() {
         let words = captures.buffer(&[&WORDS[..], &PREDICATES].concat());
         let indices = captures.indices(&[0_u32, 1, 2, 3]);
@@ -99,7 +99,7 @@ fn predicates_discard_draws_of_every_command() {
 fn a_condition_holds_up_to_its_end() {
     for mut captures in captures::all() {
         let words = captures.buffer(&[0, 1]);
-        let desc = ArenaDesc::for_draws(1, 8);
+        let desc = ArenaDesc::new(1, 8);
         let found = captures.capture(0, 8, &desc, &[], |recorder| {
             for (vertex, place) in (0..).zip([None, Some(0), Some(1), Some(0), None]) {
                 let point = Draw {
@@ -155,7 +155,7 @@ fn a_predicate_without_its_barrier_is_reported() {
                 }
             }
         };
-        captures.capture_behind(write, 0, 8, &ArenaDesc::for_draws(1, 1), &[], |recorder| {
+        captures.capture_behind(write, 0, 8, &ArenaDesc::new(1, 1), &[], |recorder| {
             let draw = Draw::new(4);
             // SAFETY: as above.
             unsafe {
@@ -178,7 +178,7 @@ fn a_predicate_without_its_barrier_is_reported() {
 fn conditions_begin_and_end() {
     let mut captures = Captures::new(Resources::Best, Profile::Full);
     let words = captures.buffer(&[1, 0]);
-    let desc = ArenaDesc::for_draws(1, 1);
+    let desc = ArenaDesc::new(1, 1);
     captures.capture(0, 1, &desc, &[], |recorder| {
         let mut condition =
             ConditionalRendering { buffer: words.raw(), offset: 2, inverted: false };

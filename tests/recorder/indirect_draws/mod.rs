@@ -6,7 +6,7 @@ mod conditions;
 mod model;
 mod restart_index;
 
-use vkxfb::runtime::{ArenaDesc, IndexBuffer, IndexType, IndirectDraw, QueryKind};
+use vkxfb::runtime::{ArenaSize, IndexBuffer, IndexType, IndirectDraw, QueryKind};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb_probe::gpu::Resources;
 
@@ -29,17 +29,17 @@ fn a_million_draws_cost_what_one_does() {
             let buffer = arguments.raw();
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
             // As much as 100 records take, and a group.
-            let desc = ArenaDesc::new(1 << 10, 8 << 10).descriptor_sets(2);
+            let desc = ArenaSize { upload: 1 << 10, scratch: 8 << 10, descriptor_sets: 2 };
             let pools = std::slice::from_ref(&pool);
             captures.capture(0, 100, &desc, pools, |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {
                     if has_query {
-                        recorder.begin_query(&pool, 0)?;
+                        recorder.begin_query(&pool, 0, 0)?;
                     }
                     recorder.draw_indirect(POINTS, &draw)?;
                 }
-                if has_query { recorder.end_query(pool.kind()) } else { Ok(()) }
+                if has_query { recorder.end_query(pool.kind(), 0) } else { Ok(()) }
             })
         };
         // What only the first captures of a process allocate: one draw and many need different
@@ -75,7 +75,7 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
         let mut captures = Captures::new(resources, profile);
         let words: Vec<u32> = (0..3).flat_map(|number| [1, 1, number, 0]).collect();
         let (arguments, counts) = (captures.buffer(&words), captures.buffer(&[3]));
-        let desc = ArenaDesc::new(1 << 10, 8 << 10).descriptor_sets(2);
+        let desc = ArenaSize { upload: 1 << 10, scratch: 8 << 10, descriptor_sets: 2 };
         let mut captured = |draw_count| {
             let (buffer, count) = (arguments.raw(), Some((counts.raw(), 0)));
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
@@ -126,9 +126,7 @@ fn many_restarted_draws_cost_what_one_does() {
             let count = Some((counts.raw(), 4 * place));
             let buffer = arguments.raw();
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 20, count };
-            let desc = ArenaDesc::new(1 << 10, 16 << 10)
-                .with_restarts(1, INDICES.into())
-                .descriptor_sets(2);
+            let desc = ArenaSize { upload: 1 << 10, scratch: 32 << 10, descriptor_sets: 2 };
             captures.capture(0, 100, &desc, &[], |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {

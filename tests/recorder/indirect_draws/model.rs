@@ -1,7 +1,7 @@
 //! Compares random calls with a model that works primitive by primitive.
 
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, ConditionalRendering, Draw, IndirectDraw, QueryKind, QueryPool, QueryResult,
+    ArenaSize, Buffer, ConditionalRendering, Draw, IndirectDraw, QueryKind, QueryPool, QueryResult,
     Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
@@ -112,7 +112,7 @@ fn check(captures: &mut Captures, calls: &[Call], room: u32) {
         let count = results[i].len().max(1) as u32;
         captures.gpu.query_pool(KINDS[i], count)
     });
-    let desc = ArenaDesc::new(1 << 16, 1 << 20).descriptor_sets(2);
+    let desc = ArenaSize { upload: 1 << 16, scratch: 1 << 20, descriptor_sets: 2 };
     let found = captures.capture(0, room, &desc, &pools, |recorder| {
         let mut query = None;
         for (call, (start, end)) in calls.iter().zip(&places) {
@@ -120,7 +120,7 @@ fn check(captures: &mut Captures, calls: &[Call], room: u32) {
             unsafe { record(recorder, call, &arguments, *start, *end, &pools, &mut query) }?;
         }
         match query {
-            Some(_) => KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind)),
+            Some(_) => KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind, 0)),
             None => Ok(()),
         }
     });
@@ -157,9 +157,9 @@ unsafe fn record(
         if call.begins_queries {
             for pool in pools {
                 if query.is_some() {
-                    recorder.end_query(pool.kind())?;
+                    recorder.end_query(pool.kind(), 0)?;
                 }
-                recorder.begin_query(pool, query.map_or(0, |query| query + 1))?;
+                recorder.begin_query(pool, query.map_or(0, |query| query + 1), 0)?;
             }
             *query = Some(query.map_or(0, |query| query + 1));
         }

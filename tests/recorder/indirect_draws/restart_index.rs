@@ -1,6 +1,6 @@
 //! Custom restart indices.
 
-use vkxfb::runtime::{ArenaDesc, DrawIndexed, IndexBuffer, IndexType, IndirectDraw};
+use vkxfb::runtime::{ArenaSize, DrawIndexed, IndexBuffer, IndexType, IndirectDraw};
 use vkxfb::topology::PrimitiveTopology;
 
 use super::captures;
@@ -22,7 +22,7 @@ fn any_index_restarts() {
             stride: 20,
             count: None,
         };
-        let desc = ArenaDesc::new(1 << 12, 1 << 14).descriptor_sets(4);
+        let desc = ArenaSize { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
         let found = captures.capture(0, 100, &desc, &[], |recorder| {
             assert_eq!(
                 recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
@@ -57,7 +57,7 @@ fn what_is_beyond_the_indices_does_not_restart() {
         let indices = captures.indices(&[4_u32, 0, 5, 6]);
         let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
         let draw = DrawIndexed::new(70);
-        let desc = ArenaDesc::new(1 << 12, 8 << 10).with_restarts(1, 4).descriptor_sets(4);
+        let desc = ArenaSize { upload: 1 << 12, scratch: 16 << 10, descriptor_sets: 4 };
         let found = captures.capture(0, 200, &desc, &[], |recorder| {
             // SAFETY: all buffers outlive the submission.
             unsafe {

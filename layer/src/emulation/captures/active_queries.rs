@@ -11,7 +11,6 @@
 use std::sync::Arc;
 
 use ash::vk;
-use vkxfb::runtime::host_memory::TryPush;
 use vkxfb::runtime::{QueryKind, QueryPool, ResultTarget, RuntimeError};
 
 use crate::emulation::captures::collect::Active;
@@ -136,7 +135,7 @@ impl Captures {
                 tracing::warn!("of two queries of a type, active at once, one counts nothing");
                 continue;
             }
-            unsafe { lock(capture).recorder().begin_query_indexed(pool, *query, *stream) }?;
+            unsafe { lock(capture).recorder().begin_query(pool, *query, *stream) }?;
             self.queries[number].is_counted = true;
         }
         Ok(())
@@ -194,7 +193,7 @@ impl Captures {
             && let Some(ActiveQuery { stream, is_counted: true, .. }) = found
         {
             let mut capture = lock(capture);
-            capture.recorder().end_query_indexed(kind, stream)?;
+            capture.recorder().end_query(kind, stream)?;
             capture.note_end(queries, query, 1)?;
             ended.start += 1;
         }
@@ -206,8 +205,8 @@ impl Captures {
         let end = |capture: &SharedCapture| {
             let mut capture = lock(capture);
             ended.clone().try_for_each(|query| {
-                unsafe { capture.recorder().begin_query(pool, query) }?;
-                capture.recorder().end_query(kind)
+                unsafe { capture.recorder().begin_query(pool, query, 0) }?;
+                capture.recorder().end_query(kind, 0)
             })?;
             capture.note_end(queries, ended.start, ended.len() as u32)
         };
@@ -218,7 +217,9 @@ impl Captures {
         }
         let capture = self.inactive_capture()?;
         end(&capture)?;
-        self.hoisted.try_push(Hoisted::Ends(capture))
+        self.hoisted.try_reserve(1)?;
+        self.hoisted.push(Hoisted::Ends(capture));
+        Ok(())
     }
 
     /// The queries of the layer that the command buffer ends.
@@ -306,6 +307,8 @@ impl QueryCapture {
         first: u32,
         count: u32,
     ) -> Result<(), RuntimeError> {
-        self.ended.try_push(EndedQueries { queries: Arc::downgrade(queries), first, count })
+        self.ended.try_reserve(1)?;
+        self.ended.push(EndedQueries { queries: Arc::downgrade(queries), first, count });
+        Ok(())
     }
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, PoisonError};
 
 use ash::vk;
 use vkxfb::runtime::descriptor_heaps::DescriptorPlace;
-use vkxfb::runtime::host_memory::TryPush;
 use vkxfb::runtime::{
     Buffer, BufferDesc, ByteCountDraw, CaptureDesc, ConditionalRendering, CounterBuffer,
     DrawCommands, IndexBuffer, MemoryLocation, Recorder, RuntimeError, VertexBuffer,
 };
+use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 use vkxfb_rewriter::vertex_input::VertexFormat;
 
@@ -152,7 +152,8 @@ impl Captures {
     /// The capture cannot begin.
     pub(super) fn inactive_capture(&mut self) -> Result<SharedCapture, RuntimeError> {
         let capture = self.spare_capture()?;
-        lock(&capture).begin_inactive()?;
+        // SAFETY: without a description there is nothing that must be valid.
+        unsafe { lock(&capture).begin(None) }?;
         Ok(capture)
     }
 
@@ -198,10 +199,12 @@ impl Captures {
                 return Ok(());
             };
             let buffers = if active.only_counts { &[][..] } else { &self.state.capture_buffers };
-            let desc = CaptureDesc::new(variant)
-                .buffers(buffers)
-                .vertex_buffers(&vertex_buffers)
-                .counters(&active.counters);
+            let desc = CaptureDesc {
+                buffers,
+                vertex_buffers: &vertex_buffers,
+                counters: &active.counters,
+                ..CaptureDesc::new(variant)
+            };
             let begun = {
                 let mut capture = lock(&capture);
                 capture.drawn = drawn;
@@ -247,10 +250,12 @@ impl Captures {
         let changed = self.state.changed.variant || self.state.changed.vertex_buffers;
         let vertex_buffers = if changed { self.vertex_buffers() } else { Vec::new() };
         let Some(variant) = &self.variant else { return Ok(false) };
-        let desc = CaptureDesc::new(variant)
-            .buffers(&self.state.capture_buffers)
-            .vertex_buffers(&vertex_buffers)
-            .counters(&counters);
+        let desc = CaptureDesc {
+            buffers: &self.state.capture_buffers,
+            vertex_buffers: &vertex_buffers,
+            counters: &counters,
+            ..CaptureDesc::new(variant)
+        };
         // The last capture is the last element of `hoisted`, or the one before a `Hoisted::Ends`, which
         // [`push`](Self::push) keeps at the end of the list.
         let ends = usize::from(matches!(self.hoisted.last(), Some(Hoisted::Ends(_))));
@@ -791,15 +796,17 @@ impl Captures {
         let per_buffer = COMMANDS / COMMAND;
         let (number, place) = (self.command_count / per_buffer, self.command_count % per_buffer);
         if number as usize == self.commands.len() {
-            self.commands.try_room(1)?;
+            self.commands.try_reserve(1)?;
             let ctx = self.emulation.context();
-            let desc = BufferDesc::new(
-                "arguments of vkCmdDrawIndirectByteCountEXT",
-                COMMANDS,
-                // The arguments of a draw that is lost are filled with zeros.
-                ctx.draw_command_usage() | vk::BufferUsageFlags::TRANSFER_DST,
-                MemoryLocation::Device,
-            );
+            // The arguments of a draw that is lost are filled with zeros.
+            let usage = ctx.buffer_usages(Backend::Compute).draw_commands
+                | vk::BufferUsageFlags::TRANSFER_DST;
+            let desc = BufferDesc {
+                name: "arguments of vkCmdDrawIndirectByteCountEXT",
+                size: COMMANDS,
+                usage,
+                location: MemoryLocation::Device,
+            };
             let made = self.emulation.memory().with(|allocator| {
                 // SAFETY: the device is live.
                 unsafe { Buffer::new(ctx, allocator, &desc) }

@@ -5,7 +5,6 @@ use std::sync::{Arc, Once};
 
 use ash::vk;
 use vkxfb::runtime::descriptor_heaps::DescriptorState;
-use vkxfb::runtime::host_memory::TryPush;
 use vkxfb::runtime::{ByteCountDraw, ConditionalRendering, DrawCommands, LateDraws, RuntimeError};
 
 use crate::emulation::captures::{Captures, Executed, Hoisted, ReadFrom, lock};
@@ -104,7 +103,7 @@ impl Captures {
     fn placement(&self, orders_captures: bool) -> Placement {
         let objects = self.emulation.objects();
         let byte_counts =
-            self.emulation.context().has_indirect_draws() && objects.has_indirect_buffers();
+            self.emulation.context().settings().indirect_draws && objects.has_indirect_buffers();
         if orders_captures || objects.repeats_side_effects() || byte_counts {
             Placement::BeforePass
         } else {
@@ -234,7 +233,7 @@ impl Captures {
         };
         let Some(mut pass) = self.pass.take_if(settles) else { return false };
         let mut late_draws = None;
-        self.order.forget();
+        self.order.reset();
         unsafe {
             self.record_around(cmd, &pass, |this| {
                 let descriptors = this.descriptors;
@@ -364,7 +363,7 @@ impl Captures {
                 let mut barriers = 0;
                 for item in &hoisted {
                     if is_ordered {
-                        this.order.forget();
+                        this.order.reset();
                     }
                     match this.play_one(cmd, item) {
                         Ok(more) => barriers += more,
@@ -472,7 +471,7 @@ impl Captures {
                     Ok(())
                 }
                 Hoisted::Commands(draw, commands) => {
-                    order.forget();
+                    order.reset();
                     let (ctx, kernels) = (emulation.context_for(descriptors), emulation.kernels());
                     kernels.write_draw_commands(ctx, arena, cmd, &[*draw], commands)
                 }
@@ -481,7 +480,7 @@ impl Captures {
         (self.order, self.descriptors) = (order, descriptors);
         played?;
         if let Hoisted::Capture(capture, ..) | Hoisted::Ends(capture) = item {
-            self.ended.try_extend(&lock(capture).ended)?;
+            extend(&mut self.ended, &lock(capture).ended)?;
         }
         Ok(barriers)
     }
@@ -512,7 +511,7 @@ impl Captures {
                 if !goes_on {
                     return false;
                 }
-                self.order.forget();
+                self.order.reset();
                 match unsafe { self.play_one(cmd, item) } {
                     Ok(_) => true,
                     Err(error) => self.lose(ENDS, drawn, error),
@@ -549,7 +548,7 @@ impl Captures {
     /// The buffers and other objects that the captures use are valid.
     pub(crate) unsafe fn execute(&mut self, executed: Result<Executed, RuntimeError>) {
         let added = executed.and_then(|executed| {
-            self.ended.try_extend(&executed.ended)?;
+            extend(&mut self.ended, &executed.ended)?;
             Ok(executed.hoisted)
         });
         let hoisted = match added {
@@ -612,8 +611,18 @@ impl Captures {
     /// [`RuntimeError::HostMemory`]
     pub(crate) fn executed(&self) -> Result<Executed, RuntimeError> {
         let mut executed = Executed::default();
-        executed.hoisted.try_extend(&self.hoisted)?;
-        executed.ended.try_extend(&self.ended)?;
+        extend(&mut executed.hoisted, &self.hoisted)?;
+        extend(&mut executed.ended, &self.ended)?;
         Ok(executed)
     }
+}
+
+/// Adds copies of elements to a list.
+///
+/// # Errors
+/// [`RuntimeError::HostMemory`], and nothing is added.
+fn extend<T: Clone>(list: &mut Vec<T>, elements: &[T]) -> Result<(), RuntimeError> {
+    list.try_reserve(elements.len())?;
+    list.extend_from_slice(elements);
+    Ok(())
 }

@@ -64,14 +64,21 @@ unsafe fn record(
         .collect();
     let counters = place.counters.map(|start| {
         let counter = |(buffer, target): (u64, &Option<CaptureBuffer>)| {
-            let buffer = CounterBuffer::new(buffers.targets.raw()).offset(start + 4 * buffer);
+            let buffer = CounterBuffer {
+                offset: start + 4 * buffer,
+                ..CounterBuffer::new(buffers.targets.raw())
+            };
             target.is_some().then_some(buffer)
         };
         (0..).zip(&bound).map(counter).collect::<Vec<_>>()
     });
     let pipeline = request.pipeline;
     unsafe {
-        let desc = CaptureDesc::new(pipeline).buffers(&bound).vertex_buffers(&vertex_buffers);
+        let desc = CaptureDesc {
+            buffers: &bound,
+            vertex_buffers: &vertex_buffers,
+            ..CaptureDesc::new(pipeline)
+        };
         let mut capture = Capture::new(ctx, kernels);
         let mut recorder = Recorder::begin(&mut capture, arena, cmd, &desc)?;
         // The capture is ended even if a draw failed. After that, the first error is returned.
@@ -97,8 +104,10 @@ unsafe fn draw(
         recorder.bind_descriptor_sets(0, request.descriptor_sets, &[])?;
         if !request.indices.is_empty() {
             let size = size_of_val(request.indices) as u64;
-            let indices = IndexBuffer::new(buffers.vertices.raw(), size, IndexType::Uint32);
-            recorder.bind_index_buffer(&indices.offset(place.indices))?;
+            recorder.bind_index_buffer(&IndexBuffer {
+                offset: place.indices,
+                ..IndexBuffer::new(buffers.vertices.raw(), size, IndexType::Uint32)
+            })?;
         }
         let mut pushed = request.push_constants.iter();
         for (topology, draw) in request.draws {

@@ -2,7 +2,6 @@
 
 use ash::vk;
 use vkxfb::runtime::Context;
-use vkxfb::runtime::compute_pipeline;
 use vkxfb_rewriter::lower::Backend;
 
 use super::{Kit, end, module};
@@ -84,12 +83,12 @@ impl Dispatches {
     /// Runs the dispatches. Returns the contents of the buffer of words after that, or `None` if nothing was executed.
     pub(super) fn run(&self, gpu: &mut Gpu, kit: &mut Kit) -> Result<Option<Vec<u32>>, GpuError> {
         let words = module(include_bytes!("../../../../shaders/trials/dispatch.spv"))?;
-        let (device, cache) = (gpu.context.device(), vk::PipelineCache::null());
+        let device = gpu.context.device();
         let none = vk::SpecializationInfo::default();
         // SAFETY: the device is live, the module is valid, and the layout has the push constants
         // and descriptors that the module declares.
         let pipeline =
-            unsafe { compute_pipeline(device, cache, kit.layout, &words, c"main", &none) }?;
+            unsafe { super::super::compute_pipeline(device, kit.layout, &words, c"main", &none) }?;
         kit.pipelines.push(pipeline);
         let does_nothing = gpu.ignores_indirect_dispatches();
         gpu.submit(|ctx, cmd| {

@@ -56,7 +56,7 @@ impl Gpu {
         )?;
         let nothing = || (false, NOTHING.to_owned());
         let (works, text) = counted.map_or_else(nothing, |words| dispatches.judge(&words));
-        let relied_on = self.context.has_indirect_dispatch();
+        let relied_on = self.context.settings().indirect_dispatch;
         let (result, text) = match (works, relied_on) {
             (true, true) => (TrialResult::Works, text),
             (true, false) => (TrialResult::Works, format!("{text}, but is not used (workaround)")),

@@ -28,7 +28,7 @@ impl Capabilities {
         match backend {
             Backend::Native => match &self.transform_feedback {
                 Some(_) => {}
-                None if self.has_extension(ash::ext::transform_feedback::NAME) => {
+                None if self.extensions.contains(ash::ext::transform_feedback::NAME) => {
                     need(false, "no feature transformFeedback, though VK_EXT_transform_feedback");
                 }
                 None => need(false, "no extension VK_EXT_transform_feedback"),
@@ -74,11 +74,6 @@ impl Capabilities {
         Err(Unavailable { backend, device, reasons, restricted })
     }
 
-    /// All backends that the device cannot run, each with the reasons.
-    pub fn unavailable(&self) -> Vec<Unavailable> {
-        Backend::ALL.into_iter().filter_map(|backend| self.availability(backend).err()).collect()
-    }
-
     /// The names of the capabilities that the device lacks for the descriptor plan, for [`Unavailable::reasons`].
     pub fn descriptor_obstacles(&self) -> Vec<String> {
         let mut obstacles = Vec::new();
@@ -92,7 +87,7 @@ impl Capabilities {
             ));
         }
         if self.api_version < vk::API_VERSION_1_1
-            && !self.has_extension(khr::storage_buffer_storage_class::NAME)
+            && !self.extensions.contains(khr::storage_buffer_storage_class::NAME)
         {
             obstacles.push(
                 "no storage class StorageBuffer \
@@ -101,11 +96,6 @@ impl Capabilities {
             );
         }
         obstacles
-    }
-
-    /// The backends that the device can run, in the order of [`Backend`].
-    pub fn available(&self) -> Vec<Backend> {
-        Backend::ALL.into_iter().filter(|&backend| self.availability(backend).is_ok()).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::runtime::device::context::Context;
 use crate::runtime::device::error::RuntimeError;
-use crate::runtime::memory::arena::{Arena, ArenaDesc};
+use crate::runtime::memory::arena::{Arena, ArenaSize};
 use crate::runtime::memory::buffers::MemoryAllocator;
 use crate::runtime::memory::destroy::DestroyObject;
 
@@ -36,7 +36,7 @@ pub struct ArenaRing {
 }
 
 impl ArenaRing {
-    /// Creates `frames` arenas, each with the capacity `desc`. A `frames` of 0 counts as 1.
+    /// Creates `frames` arenas, each of this [size](Arena::new). A `frames` of 0 counts as 1.
     ///
     /// # Errors
     /// The errors of [`Arena::new`].
@@ -46,12 +46,13 @@ impl ArenaRing {
     pub unsafe fn new(
         ctx: &Context,
         allocator: &mut dyn MemoryAllocator,
-        desc: &ArenaDesc,
+        size: impl Into<ArenaSize>,
         frames: usize,
     ) -> Result<Self, RuntimeError> {
+        let size = size.into();
         let mut this = Self { arenas: Vec::new(), current: 0 };
         for _ in 0..frames.max(1) {
-            match unsafe { Arena::new(ctx, allocator, desc) } {
+            match unsafe { Arena::new(ctx, allocator, size) } {
                 Ok(arena) => this.arenas.push(arena),
                 Err(error) => {
                     // SAFETY: nothing was recorded with the arenas.
@@ -63,17 +64,12 @@ impl ArenaRing {
         Ok(this)
     }
 
-    /// The number of frames in flight that the ring serves.
-    pub fn frames(&self) -> usize {
-        self.arenas.len()
-    }
-
     /// Moves to the next frame: [resets](Arena::reset) the least recently used arena and returns
     /// it.
     ///
     /// # Safety
     /// The requirements of [`Arena::reset`] apply to everything that was recorded with the returned arena, which is the
-    /// arena that this function returned [`frames`](Self::frames) calls ago.
+    /// arena that this function returned as many calls ago as the ring has frames.
     pub unsafe fn next_frame(&mut self) -> &mut Arena {
         self.current = (self.current + 1) % self.arenas.len();
         let arena = &mut self.arenas[self.current];

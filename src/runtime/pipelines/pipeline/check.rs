@@ -68,11 +68,13 @@ pub(crate) fn check_input(
     }
 }
 
-/// Checks a description. Returns the attributes for which a capture needs vertex buffers.
+/// Checks a description, of which `topology` is the fixed topology. Returns the attributes for which a capture needs
+/// vertex buffers.
 /// [`Pipeline::new`](crate::runtime::Pipeline::new) lists the errors.
 pub(super) fn check(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
+    topology: Option<PrimitiveTopology>,
 ) -> Result<Vec<PulledAttribute>, RuntimeError> {
     let (shader, caps) = (desc.shader, ctx.capabilities());
     let (backend, enabled) = (shader.backend(), ctx.enabled());
@@ -87,8 +89,8 @@ pub(super) fn check(
     if shader.stage != ExecutionModel::Vertex && geometry.is_none() {
         return Err(RuntimeError::LoneStage { stage: shader.stage });
     }
-    if !desc.dynamic_topology || backend != Backend::Compute {
-        check_input(geometry, desc.topology)?;
+    if let Some(topology) = topology {
+        check_input(geometry, topology)?;
     }
     if geometry.is_some_and(|geometry| geometry.tessellation.is_some()) {
         check_control_points(desc.patch_control_points)?;
@@ -180,10 +182,12 @@ pub(super) fn check(
         )?;
         return pulling::resolve(input, &compute.attributes);
     }
-    let adjacency = !desc.topology.has_adjacency() || enabled.geometry_shader;
-    need(adjacency, &format!("topology {}", desc.topology), "geometryShader")?;
-    let fans = desc.topology != PrimitiveTopology::TriangleFan || enabled.triangle_fans;
-    need(fans, &format!("topology {}", desc.topology), "triangleFans")?;
+    if let Some(topology) = topology {
+        let what = format!("topology {topology}");
+        need(!topology.has_adjacency() || enabled.geometry_shader, &what, "geometryShader")?;
+        let is_fan = topology == PrimitiveTopology::TriangleFan;
+        need(!is_fan || enabled.triangle_fans, &what, "triangleFans")?;
+    }
     vertex_input::check_limits(input, &caps.limits)?;
     if let Some((location, binding)) = vertex_input::beyond_stride(input) {
         let what = format!(

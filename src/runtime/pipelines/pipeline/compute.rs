@@ -12,7 +12,7 @@ use crate::runtime::device::context::Context;
 use crate::runtime::device::descriptor_heaps::DescriptorPlace;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::pipelines::pipeline::create::{
-    ComputeResources, PipelineSpecialization, compute_pipeline_with, specialized,
+    ComputeResources, PipelineSpecialization, compute_pipeline, specialized,
 };
 use crate::runtime::pipelines::pipeline::{Objects, Pipeline, PipelineDesc, Raw};
 use vkxfb_rewriter::lower::Lowered;
@@ -162,11 +162,15 @@ pub(super) struct ComputePipelines {
 
 impl ComputePipelines {
     /// Stores the data from which Vulkan pipelines will be created. Creates none.
-    pub(super) fn new(desc: &PipelineDesc<'_>, entry: CString) -> Self {
+    pub(super) fn new(
+        desc: &PipelineDesc<'_>,
+        fixed_topology: Option<PrimitiveTopology>,
+        entry: CString,
+    ) -> Self {
         Self {
             shader: desc.shader.clone(),
             entry,
-            fixed_topology: (!desc.dynamic_topology).then_some(desc.topology),
+            fixed_topology,
             primitive_restart: desc.primitive_restart,
             set_count: desc.set_count(),
             descriptors: desc.descriptors.clone(),
@@ -199,7 +203,7 @@ impl ComputePipelines {
             let none = vk::SpecializationInfo::default();
             let made = unsafe {
                 let resources = ComputeResources::of(&self.descriptors, layout);
-                compute_pipeline_with(resources, ctx.device(), cache, &words, &self.entry, &none)
+                compute_pipeline(resources, ctx.device(), cache, &words, &self.entry, &none)
             }?;
             ctx.name(made, &key.to_string());
             Ok(made)

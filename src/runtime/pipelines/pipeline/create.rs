@@ -15,7 +15,7 @@ use crate::runtime::memory::descriptors::sets::PipelineLayout;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key, PipelineDesc, vertex_input};
 use vkxfb_rewriter::lower::{Backend, Lowered, ResourcePlan, WideAccesses};
 use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
-use vkxfb_rewriter::topology::ProvokingVertex;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// The stages that read the push constants, in a pipeline with a lowered shader.
 pub(super) fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
@@ -77,6 +77,7 @@ pub(super) unsafe fn create_layout(
 pub(super) unsafe fn graphics_pipeline(
     ctx: &Context,
     desc: &PipelineDesc<'_>,
+    topology: Option<PrimitiveTopology>,
     layout: vk::PipelineLayout,
     entry: &CStr,
 ) -> Result<vk::Pipeline, RuntimeError> {
@@ -101,7 +102,7 @@ pub(super) unsafe fn graphics_pipeline(
                 let info = vk::PipelineShaderStageCreateInfo::default().stage(stage_flag(*stage));
                 info.module(*module).name(name)
             });
-            create_graphics(device, desc, layout, &stages.collect::<Vec<_>>())
+            create_graphics(device, desc, topology, layout, &stages.collect::<Vec<_>>())
         })
     }
 }
@@ -199,29 +200,12 @@ pub(super) fn specialized(
     constants: &PipelineSpecialization,
     set_count: u32,
 ) -> Result<Vec<u32>, RuntimeError> {
-    let words =
-        shader.for_pipeline(&constants.constants(), Some(set_count), ctx.optimizes_shaders());
+    let words = shader.for_pipeline(
+        &constants.constants(),
+        Some(set_count),
+        ctx.settings().optimizes_shaders,
+    );
     words.map_err(|error| RuntimeError::InvalidShader(error.to_string()))
-}
-
-/// Creates a compute pipeline from SPIR-V words.
-///
-/// # Errors
-/// [`RuntimeError::Vulkan`] for a failed command.
-///
-/// # Safety
-/// The words are a valid module with the entry point `entry`, and match `layout`. `cache` and `layout` belong to
-/// `device`.
-pub unsafe fn compute_pipeline(
-    device: &ash::Device,
-    cache: vk::PipelineCache,
-    layout: vk::PipelineLayout,
-    words: &[u32],
-    entry: &CStr,
-    constants: &vk::SpecializationInfo<'_>,
-) -> Result<vk::Pipeline, RuntimeError> {
-    let resources = ComputeResources::sets(layout);
-    unsafe { compute_pipeline_with(resources, device, cache, words, entry, constants) }
 }
 
 /// What connects a compute pipeline with its resources.
@@ -253,14 +237,15 @@ impl<'a> ComputeResources<'a> {
 /// `VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT`, which ash does not have.
 const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
 
-/// Creates a compute pipeline from SPIR-V words, for resources of any kind.
+/// Creates a compute pipeline from SPIR-V words.
 ///
 /// # Errors
-/// The errors of [`compute_pipeline`].
+/// [`RuntimeError::Vulkan`] for a failed command.
 ///
 /// # Safety
-/// The requirements of [`compute_pipeline`] apply. For descriptor heaps the feature `descriptorHeap` is enabled.
-pub(crate) unsafe fn compute_pipeline_with(
+/// The words are a valid module with the entry point `entry`, and match `resources`. `cache` and the layout belong to
+/// `device`. For descriptor heaps the feature `descriptorHeap` is enabled.
+pub(crate) unsafe fn compute_pipeline(
     resources: ComputeResources<'_>,
     device: &ash::Device,
     cache: vk::PipelineCache,
@@ -332,6 +317,7 @@ unsafe fn with_modules<T>(
 unsafe fn create_graphics(
     device: &ash::Device,
     desc: &PipelineDesc<'_>,
+    topology: Option<PrimitiveTopology>,
     layout: vk::PipelineLayout,
     stages: &[vk::PipelineShaderStageCreateInfo<'_>],
 ) -> Result<vk::Pipeline, RuntimeError> {
@@ -339,7 +325,7 @@ unsafe fn create_graphics(
     let (bindings, attributes) = vertex_input::descriptions(input);
     let divisors = vertex_input::divisor_descriptions(input);
     let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(desc.topology.into())
+        .topology(topology.unwrap_or(PrimitiveTopology::TriangleList).into())
         .primitive_restart_enable(desc.primitive_restart);
     let tessellation = vk::PipelineTessellationStateCreateInfo::default()
         .patch_control_points(desc.patch_control_points);

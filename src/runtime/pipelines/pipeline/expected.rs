@@ -2,44 +2,66 @@
 
 #![forbid(unsafe_code)]
 
+use ash::vk;
+
+use crate::runtime::device::error::RuntimeError;
+use crate::runtime::device::parameters::known_topology;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key};
-use vkxfb_rewriter::setters;
-use vkxfb_rewriter::topology::PrimitiveTopology;
 
 /// A kind of draw for which [`Pipeline::prepare`](crate::runtime::Pipeline::prepare) creates Vulkan
 /// pipelines.
 ///
-/// [`new`](Self::new) describes captures of one small draw that is neither indirect nor indexed. Each of the other
-/// functions changes one property of the draws. A value is exactly one kind: `counted(true)` describes captures with
-/// counters, and none without. [`every`](Self::every) describes draws of which less is known.
+/// [`new`](Self::new) describes captures of one small draw that is neither indirect nor indexed. A value is exactly
+/// one kind: one that is `counted` describes captures with counters, and none without. [`every`](Self::every) describes
+/// draws of which less is known.
 ///
 /// ```
+/// use ash::vk;
 /// use vkxfb::runtime::ExpectedDraws;
-/// use vkxfb::topology::PrimitiveTopology;
 ///
 /// // One large mesh, or many small ones in a capture that resumes from counters.
-/// let mesh = ExpectedDraws::new(PrimitiveTopology::TriangleList).indexed(true);
-/// let kinds = [mesh.large(true), mesh.several(true).counted(true)];
+/// let triangles = ExpectedDraws::new(vk::PrimitiveTopology::TRIANGLE_LIST);
+/// let mesh = ExpectedDraws { indexed: true, ..triangles };
+/// let kinds = [
+///     ExpectedDraws { large: true, ..mesh },
+///     ExpectedDraws { several: true, counted: true, ..mesh },
+/// ];
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub struct ExpectedDraws {
-    topology: PrimitiveTopology,
-    large: bool,
-    indexed: bool,
-    restart: bool,
-    checked: bool,
-    several: bool,
-    counted: bool,
-    indirect: bool,
+    /// The topology of the draws. It is ignored if the pipeline has a fixed topology.
+    pub topology: vk::PrimitiveTopology,
+    /// Whether a dispatch of the draws may need more than 64 workgroups, as it usually does for more than 4,096
+    /// vertices. If only the GPU knows the arguments of the draws, the size of the capture buffers determines the
+    /// size of the dispatch, so with large capture buffers the draws are large.
+    pub large: bool,
+    /// Whether the draws have indices.
+    pub indexed: bool,
+    /// Whether the draws have indices, and primitive restart is enabled.
+    pub restart: bool,
+    /// Whether the draws need checks: they have several instances, more workgroups than one axis allows, vertex
+    /// buffers of more than 4 GiB, insufficiently aligned buffers, or they read indices or elements beyond the
+    /// bound ranges.
+    pub checked: bool,
+    /// Whether a capture has several draws.
+    pub several: bool,
+    /// Whether captures have counters or queries, or continue after a flush of draws for which only the GPU knows
+    /// how many primitives they write.
+    pub counted: bool,
+    /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
+    /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of
+    /// the capture has primitive restart. A draw with primitive restart that is alone in its capture is not of this
+    /// kind.
+    pub indirect: bool,
 }
 
 impl ExpectedDraws {
     /// Describes small draws of one instance that are neither indirect nor indexed, and whose vertex buffers are
-    /// aligned and contain all elements that are read. If the pipeline has a fixed topology, `topology` is ignored.
-    pub const fn new(topology: PrimitiveTopology) -> Self {
+    /// aligned and contain all elements that are read.
+    pub fn new(topology: impl Into<vk::PrimitiveTopology>) -> Self {
         Self {
-            topology,
+            topology: topology.into(),
             large: false,
             indexed: false,
             restart: false,
@@ -51,7 +73,8 @@ impl ExpectedDraws {
     }
 
     /// Returns all kinds of draws of a topology, also those in captures that mix topologies.
-    pub fn every(topology: PrimitiveTopology) -> impl Iterator<Item = Self> {
+    pub fn every(topology: impl Into<vk::PrimitiveTopology>) -> impl Iterator<Item = Self> {
+        let topology = topology.into();
         (0..1 << 7).map(move |bits: u32| {
             let has = |bit: u32| bits >> bit & 1 != 0;
             Self {
@@ -67,30 +90,6 @@ impl ExpectedDraws {
         })
     }
 
-    setters! {
-        /// Whether a dispatch of the draws may need more than 64 workgroups, as it usually does for more than 4,096
-        /// vertices. If only the GPU knows the arguments of the draws, the size of the capture buffers determines the
-        /// size of the dispatch, so with large capture buffers the draws are large.
-        large: bool,
-        /// Whether the draws have indices.
-        indexed: bool,
-        /// Whether the draws have indices, and primitive restart is enabled.
-        restart: bool,
-        /// Whether the draws need checks: they have several instances, more workgroups than one axis allows, vertex
-        /// buffers of more than 4 GiB, insufficiently aligned buffers, or they read indices or elements beyond the
-        /// bound ranges.
-        checked: bool,
-        /// Whether a capture has several draws.
-        several: bool,
-        /// Whether captures have counters or queries, or come after draws of a geometry shader in the same capture.
-        counted: bool,
-        /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
-        /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of
-        /// the capture has primitive restart. A draw with primitive restart that is alone in its capture is not of this
-        /// kind.
-        indirect: bool,
-    }
-
     /// Returns this kind of draw without primitive restart, for a pipeline that was created without it. Draws with
     /// primitive restart become indexed draws.
     pub(super) const fn without_restart(self) -> Self {
@@ -99,9 +98,16 @@ impl ExpectedDraws {
 
     /// Returns the keys of the Vulkan pipelines that these draws may need. `is_fixed` says whether the pipeline has a
     /// fixed topology, and `has_addresses` whether captures use device addresses.
-    pub(super) fn keys(&self, is_fixed: bool, has_addresses: bool) -> Vec<Key> {
+    ///
+    /// # Errors
+    /// [`RuntimeError::UnknownTopology`].
+    pub(super) fn keys(
+        &self,
+        is_fixed: bool,
+        has_addresses: bool,
+    ) -> Result<Vec<Key>, RuntimeError> {
         let Self { large, indexed, restart, checked, several, counted, indirect, .. } = *self;
-        let topology = Some(self.topology.xfb_topology());
+        let topology = Some(known_topology(self.topology)?.xfb_topology());
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(DrawSource::Pushed) };
         let mut keys = Vec::new();
         // Draws that share a dispatch use a Vulkan pipeline that captures any topology. A large draw uses a pipeline
@@ -115,7 +121,7 @@ impl ExpectedDraws {
                 add_shared(&mut keys, pushed);
             }
             add_shared(&mut keys, Key { restart, ..Key::ANY });
-            return keys;
+            return Ok(keys);
         }
         if several && !indirect {
             add_shared(&mut keys, Key::of(DrawSource::Listed));
@@ -135,6 +141,6 @@ impl ExpectedDraws {
             // with more workgroups than one axis of a dispatch allows uses a Vulkan pipeline with checks, too.
             keys.push(Key { checked: true, ..pushed });
         }
-        keys
+        Ok(keys)
     }
 }

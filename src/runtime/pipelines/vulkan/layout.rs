@@ -7,10 +7,9 @@ use ash::vk;
 
 use crate::runtime::pipelines::vulkan::{slice, with_compute};
 use vkxfb_rewriter::lower::reflect::{
-    DescriptorCount, DescriptorUse, ResourceInterface, ResourceType, resource_interface,
+    DescriptorCount, DescriptorUse, ResourceInterface, ResourceType,
 };
-use vkxfb_rewriter::lower::{Backend, LowerError, Shader, SysvalsPlace};
-use vkxfb_rewriter::setters;
+use vkxfb_rewriter::lower::{Backend, SysvalsPlace};
 use vkxfb_rewriter::sysval::SYSVALS_SIZE;
 
 const VERTEX: vk::ShaderStageFlags = vk::ShaderStageFlags::VERTEX;
@@ -102,8 +101,6 @@ impl<'a> SetLayoutInfo<'a> {
 /// native or vertex backend the application must bind its own sets again. Compute captures do not disturb the sets of
 /// the graphics bind point.
 #[derive(Debug, Clone, Copy, Default)]
-#[non_exhaustive]
-#[must_use]
 pub struct PipelineLayoutDesc<'a> {
     /// The bindings of each set layout, by set number; an empty slice stands for a null handle. Immutable samplers are
     /// not read.
@@ -112,20 +109,10 @@ pub struct PipelineLayoutDesc<'a> {
     pub push_constant_ranges: &'a [vk::PushConstantRange],
 }
 
-impl<'a> PipelineLayoutDesc<'a> {
-    setters! {
-        set_layouts: &'a [&'a [vk::DescriptorSetLayoutBinding<'a>]],
-        push_constant_ranges: &'a [vk::PushConstantRange],
-    }
-}
-
 /// Why a pipeline layout does not match a shader. The messages name the set, the binding and the variable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipelineLayoutError {
-    /// The shader is not a valid module, or does not have the entry point.
-    #[error(transparent)]
-    Shader(#[from] LowerError),
     /// The pipeline layout has no set layout for a set that the shader uses.
     #[error(
         "descriptor set {set} binding {binding} is {variable}: the pipeline layout has {set_layouts} set layouts"
@@ -243,8 +230,8 @@ pub enum PipelineLayoutError {
 }
 
 impl PipelineLayoutDesc<'_> {
-    /// Checks that the pipeline layout has everything that a shader uses when `backend` captures it
-    /// ([Descriptor Set
+    /// Checks that the pipeline layout has everything that a shader uses when `backend` captures it. `shader` is what
+    /// [`resource_interface`](vkxfb_rewriter::lower::reflect::resource_interface) finds in it ([Descriptor Set
     /// Interface](https://docs.vulkan.org/spec/latest/chapters/interfaces.html#interfaces-resources-descset)).
     /// Sets and bindings that the shader does not use are not checked.
     ///
@@ -264,16 +251,8 @@ impl PipelineLayoutDesc<'_> {
     ///
     /// # Errors
     /// The first mismatch in the order of sets and bindings. If there is none: push constants that are not in a range
-    /// for the vertex stage. [`PipelineLayoutError::Shader`] for a shader that cannot be read.
-    pub fn check(&self, shader: &Shader<'_>, backend: Backend) -> Result<(), PipelineLayoutError> {
-        self.check_resources(&resource_interface(shader)?, backend)
-    }
-
-    /// Like [`check`](Self::check), for the interface of a shader that was read before.
-    ///
-    /// # Errors
-    /// The errors of [`check`](Self::check).
-    pub fn check_resources(
+    /// for the vertex stage.
+    pub fn check(
         &self,
         shader: &ResourceInterface,
         backend: Backend,

@@ -251,10 +251,10 @@ impl Collector {
         };
         if self.collected.properties_of(&draw).geometry.is_some() {
             draw.check_geometry()?;
-        } else if draw.is_known() || !self.ctx.has_indirect_dispatch() {
+        } else if draw.is_known() || !self.ctx.settings().indirect_dispatch {
             let size = self.collected.properties_of(&draw).workgroup_size(&draw.any_key());
             let invocations = draw.most_workgroups(size) * u64::from(size);
-            dispatch_size(invocations, size, self.ctx.max_workgroups_per_axis())?;
+            dispatch_size(invocations, size, self.ctx.settings().max_workgroups_per_axis)?;
         }
         self.collected.draws.try_push(draw)
     }

@@ -269,7 +269,7 @@ impl Streams {
     /// # Errors
     /// [`RuntimeError::Unsupported`], [`RuntimeError::OtherContext`].
     fn check_pipeline(&self, pipeline: &Pipeline) -> Result<(), RuntimeError> {
-        self.ctx().check_made(pipeline.context_id(), "the pipeline")?;
+        self.ctx().check_made(pipeline, "the pipeline")?;
         match pipeline.backend() {
             Backend::Compute => Ok(()),
             backend => {
@@ -315,10 +315,10 @@ impl Streams {
     }
 
     /// # Errors
-    /// The errors of [`Recorder::begin_query_indexed`](crate::runtime::Recorder::begin_query_indexed).
+    /// The errors of [`Recorder::begin_query`](crate::runtime::Recorder::begin_query).
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin_query_indexed`](crate::runtime::Recorder::begin_query_indexed) apply.
+    /// The requirements of [`Recorder::begin_query`](crate::runtime::Recorder::begin_query) apply.
     pub(super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,
@@ -345,7 +345,7 @@ impl Streams {
     }
 
     /// # Errors
-    /// The errors of [`Recorder::end_query_indexed`](crate::runtime::Recorder::end_query_indexed).
+    /// The errors of [`Recorder::end_query`](crate::runtime::Recorder::end_query).
     pub(super) fn end_query(&mut self, kind: QueryKind, stream: u32) -> Result<(), RuntimeError> {
         let collector = self.all_mut().get_mut(stream as usize);
         let ended = collector.ok_or(RuntimeError::NoQuery)?.end_query(kind)?;
@@ -458,7 +458,7 @@ impl Collector {
     ///
     /// # Safety
     /// The counters are in live buffers with the usage
-    /// [`Context::counter_buffer_usage`](crate::runtime::Context::counter_buffer_usage).
+    /// [`BufferUsages::counter`](crate::runtime::BufferUsages::counter).
     unsafe fn counter_addresses(
         &mut self,
         counters: &[Option<CounterBuffer>],

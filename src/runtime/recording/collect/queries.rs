@@ -43,7 +43,7 @@ impl Collector {
     /// Begins a query, which must not have begun or ended in this recording.
     ///
     /// # Safety
-    /// The requirements of [`Recorder::begin_query_indexed`](crate::runtime::Recorder::begin_query_indexed) apply.
+    /// The requirements of [`Recorder::begin_query`](crate::runtime::Recorder::begin_query) apply.
     pub(super) unsafe fn begin_query(
         &mut self,
         pool: &QueryPool,

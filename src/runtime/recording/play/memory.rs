@@ -298,7 +298,7 @@ impl Player<'_> {
                 draw_stride,
                 command_count: self.collected.draws.len() as u32,
                 turn_draws,
-                workgroups_per_axis: self.ctx.max_workgroups_per_axis(),
+                workgroups_per_axis: self.ctx.settings().max_workgroups_per_axis,
                 has_queries: has_queries.into(),
                 entry_bits: entry_setup.map_or(0, |entry_setup| entry_setup.entry_bits),
                 entry_tables: entry_setup.map_or([0; 2], |entry_setup| at(entry_setup.tables)),

@@ -170,13 +170,13 @@ impl Places {
 /// Returns the limits and settings of a context on which plans depend.
 pub(super) fn limits_of(ctx: &Context) -> Limits {
     Limits {
-        workgroups_per_axis: ctx.max_workgroups_per_axis(),
-        shared_workgroups: ctx.max_shared_workgroups(),
-        entries: ctx.max_entries(),
+        workgroups_per_axis: ctx.settings().max_workgroups_per_axis,
+        shared_workgroups: ctx.settings().max_shared_workgroups,
+        entries: ctx.settings().max_entries,
         by_descriptors: ctx.table().is_some(),
-        indirect_dispatch: ctx.has_indirect_dispatch(),
-        serial_kernels: ctx.serial_kernels(),
-        kernel_rounds: ctx.kernel_rounds(),
+        indirect_dispatch: ctx.settings().indirect_dispatch,
+        serial_kernels: ctx.settings().serial_kernels,
+        kernel_rounds: ctx.settings().kernel_rounds,
         tests_alignment: ctx.tests_alignment(),
         ends_first: ctx.omits(Barrier::ValuesToEnds),
     }

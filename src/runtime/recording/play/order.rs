@@ -29,7 +29,7 @@ const VALUES: u64 = 16;
 /// #     captures: &mut [Capture], arena: &mut Arena, cmd: vk::CommandBuffer,
 /// # ) -> Result<(), RuntimeError> { unsafe {
 /// // Make one for each command buffer, and for each time that the command buffer is begun.
-/// let mut order = CaptureOrder::new();
+/// let mut order = CaptureOrder::default();
 /// for capture in captures {
 ///     capture.play_in_order(&mut *arena, cmd, &mut order)?;
 /// }
@@ -38,7 +38,7 @@ const VALUES: u64 = 16;
 /// ```
 #[derive(Debug, Default)]
 pub struct CaptureOrder {
-    /// Whether a barrier was recorded since [`new`](Self::new) or [`forget`](Self::forget). If so, `read` and `written`
+    /// Whether a barrier was recorded since the order was made or [reset](Self::reset). If so, `read` and `written`
     /// have all accesses since the last barrier. If not, the next capture needs a barrier, whatever it accesses.
     is_known: bool,
     read: Ranges,
@@ -46,13 +46,9 @@ pub struct CaptureOrder {
 }
 
 impl CaptureOrder {
-    /// Makes an order that knows nothing about earlier commands: the next capture is ordered after all of them.
-    pub const fn new() -> Self {
-        Self { is_known: false, read: Ranges::new(), written: Ranges::new() }
-    }
-
-    /// Returns to the state of [`new`](Self::new), but keeps the heap memory.
-    pub fn forget(&mut self) {
+    /// Returns to the state of a new order, which knows nothing about earlier commands: the next capture is ordered after
+    /// all of them. Keeps the heap memory.
+    pub fn reset(&mut self) {
         self.clear();
         self.is_known = false;
     }
@@ -197,7 +193,7 @@ impl Player<'_> {
         let Some(order) = &mut playback.order else { return };
         match touched {
             Touched::Nothing => {}
-            Touched::Unknown => order.forget(),
+            Touched::Unknown => order.reset(),
             _ => {
                 order.clear();
                 order.add(&self.places.accesses);
@@ -239,7 +235,7 @@ mod tests {
         /// writes.
         #[test]
         fn barriers_are_where_captures_share_bytes(captures in captures()) {
-            let mut order = CaptureOrder::new();
+            let mut order = CaptureOrder::default();
             let mut since: Option<usize> = None;
             for (number, capture) in captures.iter().enumerate() {
                 let earlier = since.map(|first| &captures[first..number]);
@@ -260,7 +256,7 @@ mod tests {
 
     #[test]
     fn few_ranges_are_remembered() {
-        let mut order = CaptureOrder::new();
+        let mut order = CaptureOrder::default();
         let write = |at: u64| {
             let mut accesses = Accesses::default();
             accesses.write(split(at), COUNTER);
@@ -277,7 +273,7 @@ mod tests {
             assert!(order.written.as_slice().len() <= MOST_RANGES + 1);
         }
         assert!((2..=100).contains(&barriers), "{barriers}");
-        order.forget();
+        order.reset();
         assert!(order.precludes(&write(8)));
     }
 }

@@ -31,7 +31,7 @@ pub struct QueryResult {
 /// The destination of [`QueryPool::copy_results`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultTarget {
-    /// A buffer with the usage [`Context::query_target_usage`].
+    /// A buffer with the usage [`BufferUsages::query_results`](crate::runtime::BufferUsages::query_results).
     pub buffer: vk::Buffer,
     /// The number of bytes from the start of the buffer to the first result. It is a multiple of 8 with
     /// `VK_QUERY_RESULT_64_BIT`, otherwise of 4.
