@@ -52,6 +52,7 @@ pub(crate) mod recording;
 
 pub use device::barrier::{Barrier, ConsumerScope};
 pub use device::capabilities::{Capabilities, Limits};
+pub use device::checks::fold;
 pub use device::choice::CaptureNeeds;
 pub use device::context::{BufferUsages, Context, RawDevice, Settings};
 pub use device::descriptor_heaps;

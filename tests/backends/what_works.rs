@@ -98,19 +98,23 @@ fn takes(gpu: &mut TestDevice, backend: Backend, command: Command) -> bool {
     let lowered = lower(gpu, backend, Stages::Vertex).unwrap();
     let input = VertexInput::default();
     let is_restart = matches!(command, Command::PrimitiveRestart);
-    let desc = PipelineDesc::new(&lowered)
-        .topology(if is_restart { PrimitiveTopology::LineStrip } else { POINTS })
-        .primitive_restart(is_restart && backend == Backend::Compute)
-        .vertex_input(&input)
-        .render_pass(gpu.render_pass());
+    let topology = if is_restart { PrimitiveTopology::LineStrip } else { POINTS };
+    let desc = PipelineDesc {
+        topology: Some(topology.into()),
+        primitive_restart: is_restart && backend == Backend::Compute,
+        vertex_input: Some(&input),
+        render_pass: gpu.render_pass(),
+        ..PipelineDesc::new(&lowered)
+    };
     let pipeline = gpu.pipeline(&desc);
     let ctx = gpu.context().clone();
-    let target = gpu.buffer(64, ctx.capture_buffer_usage(backend));
+    let usages = ctx.buffer_usages(backend);
+    let target = gpu.buffer(64, usages.capture);
     let buffers = [Some(CaptureBuffer::new(target.raw(), 64))];
-    let usage = ctx.indirect_buffer_usage(backend) | ctx.index_buffer_usage(backend);
-    let arguments = gpu.filled(usage | ctx.counter_buffer_usage(backend), &[1u32, 1, 0, 0]);
+    let usage = usages.indirect | usages.index | usages.counter;
+    let arguments = gpu.filled(usage, &[1u32, 1, 0, 0]);
     let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 1);
-    let mut arena = gpu.arena(&ArenaDesc::for_draws(1, 2));
+    let mut arena = gpu.arena(&ArenaDesc::new(1, 2));
     let kernels = gpu.kernels();
     let pass = (gpu.render_pass(), gpu.framebuffer());
     let recorded = gpu.submit(|ctx, cmd| {
@@ -131,8 +135,8 @@ fn takes(gpu: &mut TestDevice, backend: Backend, command: Command) -> bool {
                     Command::PrimitiveRestart => recorder.set_primitive_restart(true),
                     Command::DrawMulti => recorder.draw_multi(POINTS, &[Draw::new(1); 2]),
                     Command::Query => {
-                        recorder.begin_query(&pool, 0)?;
-                        recorder.end_query(QueryKind::TransformFeedbackStream)
+                        recorder.begin_query(&pool, 0, 0)?;
+                        recorder.end_query(QueryKind::TransformFeedbackStream, 0)
                     }
                     Command::ConditionalRendering => {
                         let condition = ConditionalRendering::new(arguments.raw());
@@ -148,7 +152,7 @@ fn takes(gpu: &mut TestDevice, backend: Backend, command: Command) -> bool {
         let recorded = unsafe {
             device::begin_render_pass(ctx, cmd, backend, pass);
             let mut capture = Capture::new(ctx, &kernels);
-            let desc = CaptureDesc::new(&pipeline).buffers(&buffers);
+            let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&pipeline) };
             let mut recorder = Recorder::begin(&mut capture, &mut *arena, cmd, &desc)?;
             let recorded = record(&mut recorder);
             let ended = recorder.end(ended).map(|_| ());

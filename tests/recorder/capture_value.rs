@@ -207,11 +207,7 @@ fn an_arena_grows_to_what_is_drawn() {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
             setup.prepare(&mut gpu, resumed.unwrap_or(0));
             let (targets, counters) = (setup.buffers(), [setup.counter()]);
-            let desc = CaptureDesc {
-                buffers: &targets,
-                counters: if resumed.is_some() { &counters } else { &[] },
-                ..CaptureDesc::new(&setup.pipeline)
-            };
+            let desc = CaptureDesc { buffers: &targets, ..CaptureDesc::new(&setup.pipeline) };
             let before = arena.capacity();
             gpu.submit_growing(|ctx, allocator, cmd| {
                 // SAFETY: all outlives the submission, which is waited for.
@@ -222,7 +218,7 @@ fn an_arena_grows_to_what_is_drawn() {
                     for count in [10, 100, 10, draws / 2, draws - draws / 2 - 120] {
                         let begins =
                             if first > 0 || resumed.is_some() { &counters[..] } else { &[] };
-                        let desc = desc.counters(begins);
+                        let desc = CaptureDesc { counters: begins, ..desc };
                         let mut recorder = Recorder::begin(&mut capture, &mut arena, cmd, &desc)?;
                         draw(&mut recorder, first, count)?;
                         recorder.end(&counters)?;

@@ -4,8 +4,9 @@
 use ash::vk;
 use vkxfb::lower::{Backend, Lowered, Shader, compute, native, vertex};
 use vkxfb::runtime::{
-    ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context, CounterBuffer, Draw,
-    IndirectDraw, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded, Recorder, RuntimeError,
+    ArenaDesc, ArenaSize, Buffer, CaptureBuffer, CaptureDesc, ConsumerScope, Context,
+    CounterBuffer, Draw, IndirectDraw, Pipeline, PipelineDesc, QueryKind, QueryPool, Recorded,
+    Recorder, RuntimeError,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -449,10 +450,8 @@ fn what_a_recorded_part_disturbed_is_known_to_who_plays_the_rest() {
         .map(|(s, text)| common::compile_stage(s, text, &[]));
     let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
     let target = objects.gpu.context().compute_target().unwrap();
-    let desc =
-        compute::Options { vertex_shader: Some(&vertex), ..compute::Options::new(&vertex_input) };
-    let lowered =
-        compute::lower(&Shader::new(&geometry), &compute::Options { target, ..desc }).unwrap();
+    let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
+    let lowered = compute::lower(&Shader::new(&geometry), &options).unwrap();
     let desc = PipelineDesc { topology: Some(POINTS.into()), ..PipelineDesc::new(&lowered) };
     let without_sets = objects.gpu.pipeline(&desc);
     let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(2, 2).into() };
