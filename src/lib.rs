@@ -33,9 +33,9 @@
 //! # } }
 //! ```
 //!
-//! The whole program is `examples/minimal.rs` in the repository, of about 50 lines. The [`guide`] shows [the parts that a device
-//! is made of](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does not
-//! do](guide::limits) and how to cure its [errors](guide::errors).
+//! The whole program is `examples/minimal.rs` in the repository, of 50 lines. The [`guide`] shows [the parts that a
+//! device is made of](guide::embedding), and says what to [synchronize](guide::synchronization), what this crate [does
+//! not do](guide::limits) and how to cure its [errors](guide::errors).
 //!
 //! # What is where
 //!

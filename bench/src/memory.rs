@@ -230,12 +230,12 @@ impl Memory {
 fn arena_for(case: &Case, pipeline: Option<&Pipeline>) -> ArenaSize {
     let draws = u64::from(case.draws());
     let primitives = case.primitives() * draws;
-    let used = |pipeline| PipelineUse { pipeline, binds: 1, draws, primitives, unknown_draws: 0 };
+    let used = |pipeline| PipelineUse { draws, primitives, ..PipelineUse::new(pipeline, 1) };
     let pipelines: Vec<_> = pipeline.map(used).into_iter().collect();
     let restarted_draws = if case.has_restart() { draws } else { 0 };
     let desc = ArenaDesc {
         restarted_draws,
-        restarted_indices: case.vertices.into(),
+        restarted_indices: restarted_draws * u64::from(case.vertices),
         pipelines: &pipelines,
         ..ArenaDesc::new(1, draws)
     };

@@ -66,14 +66,8 @@ impl Xfb {
             let pipeline = pipeline(&context, spirv, set_layout)?;
             let kernels = Kernels::new(&context)?;
             let arms = scene::ARMS as u64;
-            let used = PipelineUse {
-                pipeline: &pipeline,
-                binds: arms,
-                draws: arms,
-                primitives: 0,
-                unknown_draws: 0,
-            };
-            let desc = ArenaDesc { pipelines: &[used], ..ArenaDesc::new(1, arms) };
+            let used = [PipelineUse::new(&pipeline, arms)];
+            let desc = ArenaDesc { pipelines: &used, ..ArenaDesc::new(1, arms) };
             let arenas = ArenaRing::new(&context, memory, &desc, FRAMES)?;
             let capture = Capture::new(&context, &kernels);
             Ok(Self { context, kernels, pipeline, arenas, capture })

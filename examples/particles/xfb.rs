@@ -88,14 +88,7 @@ impl Xfb {
             let burst = pipeline("burst", &VertexInput::default())?;
             let kernels = Kernels::new(&context)?;
             // Two captures, and the kernel that writes the draw command.
-            let used = |pipeline| PipelineUse {
-                pipeline,
-                binds: 1,
-                draws: 1,
-                primitives: 0,
-                unknown_draws: 0,
-            };
-            let pipelines = [used(&fly), used(&burst)];
+            let pipelines = [PipelineUse::new(&fly, 1), PipelineUse::new(&burst, 1)];
             let desc = ArenaDesc { pipelines: &pipelines, ..ArenaDesc::new(3, 3) };
             let arena = Arena::new(&context, allocator, &desc)?;
             let capture = Capture::new(&context, &kernels);

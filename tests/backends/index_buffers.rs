@@ -92,7 +92,7 @@ fn captured(gpu: &mut TestDevice, pipeline: &Pipeline, cases: &[Case], size: u64
     let counts = cases.iter().map(|case| case.indices.len() as u64);
     let mut arena = gpu.arena(ArenaDesc {
         restarted_draws: draws,
-        restarted_indices: counts.max().unwrap_or(0),
+        restarted_indices: counts.sum(),
         ..ArenaDesc::new(1, draws)
     });
     let kernels = gpu.kernels();

@@ -342,10 +342,10 @@ fn runs(gpu: &mut TestDevice, pipeline: &Pipeline, drawn: Drawn, times: u32) -> 
     gpu.write(&indices, 0, bytemuck::cast_slice(&all)).unwrap();
     gpu.write(&counter, 0, &[0; 4]).unwrap();
     let kernels = gpu.kernels();
-    let used = PipelineUse { pipeline, binds: 2, draws: 2, primitives: 0, unknown_draws: 0 };
+    let used = PipelineUse::new(pipeline, 2);
     let mut arena = gpu.arena(ArenaDesc {
         restarted_draws: 2,
-        restarted_indices: VERTICES.into(),
+        restarted_indices: 2 * u64::from(VERTICES),
         pipelines: &[used],
         ..ArenaDesc::new(1, 2)
     });

@@ -182,15 +182,20 @@ const ROWS: [(&str, Row); 8] = [
         "tessellation evaluation shaders, alone or with a geometry shader behind them",
         Row::Stages(Stages::Tessellation),
     ),
-    ("draws without indices", Row::Commands(&[Command::Draw, Command::DrawMulti])),
+    ("draws without indices", Row::Commands(&[Command::Draw])),
     (
         "draws with indices, indirect draws",
         Row::Commands(&[Command::DrawIndexed, Command::DrawIndirect]),
     ),
     ("counters, from which the next capture goes on", Row::Commands(&[Command::Counter])),
     (
-        "primitive restart, queries, conditional rendering",
-        Row::Commands(&[Command::PrimitiveRestart, Command::Query, Command::ConditionalRendering]),
+        "primitive restart, multi-draws, queries, conditional rendering",
+        Row::Commands(&[
+            Command::PrimitiveRestart,
+            Command::DrawMulti,
+            Command::Query,
+            Command::ConditionalRendering,
+        ]),
     ),
     ("outputs of 8 and 16 bits", Row::Stages(Stages::Narrow)),
 ];

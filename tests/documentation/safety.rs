@@ -110,7 +110,12 @@ fn without_contract(text: &str) -> Vec<usize> {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let is_unsafe = |line: &str| {
         let before = line.split_once("unsafe fn ").map(|(before, _)| before.trim());
-        before.is_some_and(|before| ["", "pub", "const"].contains(&before) || before.ends_with(')'))
+        let is_qualifier = |word: &str| {
+            ["pub", "const", "async"].contains(&word)
+                || word.starts_with("pub(")
+                || word.ends_with(')')
+        };
+        before.is_some_and(|before| before.split_whitespace().all(is_qualifier))
     };
     let lacks = |number: &usize| {
         let (above, line) = (&lines[..*number], lines[*number]);
@@ -184,6 +189,7 @@ fn unsafe_functions_state_their_contract() {
     assert!(found.is_empty(), "no # Safety section:\n{}", found.join("\n"));
     let contract = "/// # Safety\n/// So.\n#[inline]\n";
     assert_eq!(without_contract("unsafe fn f() {}\nimpl X {\n    pub unsafe fn g() {}\n}"), [1, 3]);
+    assert_eq!(without_contract("pub const unsafe fn f() {}"), [1]);
     assert_eq!(without_contract(&format!("{contract}pub(crate) unsafe fn f() {{}}")), [0; 0]);
     assert_eq!(without_contract("impl X for Y {\n    unsafe fn f() {}\n}"), [0; 0]);
     assert_eq!(without_contract("unsafe extern \"system\" fn f() {}"), [0; 0]);

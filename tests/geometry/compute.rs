@@ -54,7 +54,7 @@ fn arena(case: &Case, pipeline: &Pipeline) -> ArenaSize {
         queries: case.queries.len() as u64 * captures,
         queried_streams: queried.into(),
         restarted_draws,
-        restarted_indices: indices,
+        restarted_indices: restarted_draws * indices,
         pipelines: &[used],
         ..ArenaDesc::new(captures, draws[0] + draws[1])
     })

@@ -118,7 +118,7 @@ impl Everything {
         let draws = u64::from(most_draws());
         let desc = ArenaDesc {
             restarted_draws: draws,
-            restarted_indices: INDICES.into(),
+            restarted_indices: draws * u64::from(INDICES),
             ..ArenaDesc::new(4 * draws, 4 * draws)
         };
         self.gpu.arena(&desc)

@@ -151,14 +151,8 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
     let mut capture = gpu.new_capture();
     // Room for only the attributes, and not for any draw.
-    let used = PipelineUse {
-        pipeline: &pipeline,
-        binds: DRAWS,
-        draws: DRAWS,
-        primitives: 0,
-        unknown_draws: 0,
-    };
-    let with = ArenaSize::from(ArenaDesc { pipelines: &[used], ..ArenaDesc::new(0, 0) });
+    let used = [PipelineUse::new(&pipeline, DRAWS)];
+    let with = ArenaSize::from(ArenaDesc { pipelines: &used, ..ArenaDesc::new(0, 0) });
     assert_eq!(with.upload, DRAWS * 16 * u64::from(ATTRIBUTES - 1));
     let less = ArenaSize { upload: with.upload - 16, ..with };
     let sizes = [(less, false), (ArenaDesc::new(1, 0).into(), false), (with, true)];

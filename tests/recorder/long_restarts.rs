@@ -176,7 +176,7 @@ fn check(gpu: &mut TestDevice, pipeline: &Pipeline, case: &Case, expected: &[u8]
     let draws = case.draws().count() as u64;
     let desc = ArenaDesc {
         restarted_draws: draws,
-        restarted_indices: case.indices.len() as u64,
+        restarted_indices: draws * case.indices.len() as u64,
         ..ArenaDesc::new(1, draws)
     };
     let mut arena = gpu.arena(&desc);

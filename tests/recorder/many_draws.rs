@@ -248,7 +248,7 @@ impl Pipelines {
         let draws = u64::from(program.draws);
         let desc = match way {
             Way::Several => ArenaDesc {
-                indirect_draws: draws,
+                indirect_draws: draws - commands,
                 queries: takes - draws,
                 ..ArenaDesc::new(1, commands)
             },

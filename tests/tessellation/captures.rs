@@ -156,7 +156,7 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
     let desc = ArenaDesc {
         queries: 2,
         restarted_draws: restarts,
-        restarted_indices: case.indices.len() as u64,
+        restarted_indices: restarts * case.indices.len() as u64,
         pipelines: &[used],
         ..ArenaDesc::new(1, all)
     };

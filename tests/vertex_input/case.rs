@@ -175,14 +175,8 @@ impl Case {
                 Some(gpu.own(buffer, Gpu::destroy_buffer))
             })
             .collect();
-        let used = PipelineUse {
-            pipeline: &pipeline,
-            binds: 1,
-            draws: 1,
-            primitives: 0,
-            unknown_draws: 0,
-        };
-        let mut arena = gpu.arena(ArenaDesc { pipelines: &[used], ..ArenaDesc::new(1, 1) });
+        let used = [PipelineUse::new(&pipeline, 1)];
+        let mut arena = gpu.arena(ArenaDesc { pipelines: &used, ..ArenaDesc::new(1, 1) });
         self.record(gpu, &pipeline, &target, &buffers, &mut arena)
             .unwrap_or_else(|error| panic!("{backend}: {error}: {self:#?}"));
         let found = gpu.contents(&target);

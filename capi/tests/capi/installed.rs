@@ -1,5 +1,6 @@
 //! What cargo-c installs, or `install.sh`, is found by pkg-config and CMake, and is what the other tests test.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,10 +32,11 @@ fn check_files(prefix: &Path) {
         ("share/cmake/vkxfb/vkxfb-config.cmake", "cmake/vkxfb-config.cmake"),
         ("share/cmake/vkxfb/vkxfb-config-version.cmake", "cmake/vkxfb-config-version.cmake"),
     ] {
-        assert!(
-            installed(path) == std::fs::read_to_string(here(own)).unwrap(),
-            "{path} is another"
-        );
+        let installed = installed(path);
+        // What `install.sh` writes before it.
+        let size = format!("set(vkxfb_sizeof_void_p {})\n", size_of::<usize>());
+        let installed = installed.strip_prefix(&size).unwrap_or(&installed);
+        assert!(installed == std::fs::read_to_string(here(own)).unwrap(), "{path} is another");
     }
     let library = std::fs::canonicalize(prefix.join("lib").join(soname())).unwrap();
     let named = format!("libvkxfb.so.{}", env!("CARGO_PKG_VERSION"));
@@ -86,6 +88,37 @@ fn the_example_captures_with_what_is_installed_without_cargo_c() {
     assert!(!failed.status.success() && said.contains(&soname()), "{said}");
 }
 
+/// Files have their modes whatever the build's are, `DESTDIR` is in none of them, and what is relocatable names no prefix.
+#[test]
+fn what_is_installed_for_a_package_names_the_prefix() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
+    for (option, prefix) in
+        [(None, "/usr/a\\ prefix"), (Some("--relocatable"), "${pcfiledir}/../..")]
+    {
+        let mut command = Command::new("sh");
+        command.args(["-c", "umask 077; exec \"$@\"", "sh"]).arg(here("install.sh"));
+        command.arg("--from").arg(libraries()).args(option).arg("/usr/a prefix");
+        run(command.env("DESTDIR", &root));
+        let prefixed = |path: &str| root.join("usr/a prefix").join(path);
+        check_files(&prefixed(""));
+        let described = std::fs::read_to_string(prefixed("lib/pkgconfig/vkxfb.pc")).unwrap();
+        assert_eq!(described.lines().next(), Some(format!("prefix={prefix}").as_str()));
+        for (path, mode) in [
+            ("lib", 0o755),
+            ("include/vkxfb.h", 0o644),
+            ("lib/libvkxfb.a", 0o644),
+            ("lib/libvkxfb.so", 0o755),
+            ("lib/pkgconfig/vkxfb.pc", 0o644),
+            ("share/cmake/vkxfb/vkxfb-config.cmake", 0o644),
+            ("share/cmake/vkxfb/vkxfb-config-version.cmake", 0o644),
+        ] {
+            let permissions = std::fs::metadata(prefixed(path)).unwrap().permissions();
+            assert_eq!(permissions.mode() & 0o777, mode, "{path}");
+        }
+    }
+}
+
 /// Where libraries were not built, nothing is installed.
 #[test]
 fn an_install_without_libraries_says_how_to_build_them() {
@@ -107,13 +140,13 @@ fn cmake_builds_a_project_in_c_and_cpp() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let prefix = install(path);
-    let configure = |wanted: &str, built: &Path| {
+    let configure_with = |before: &str, wanted: &str, built: &Path| {
         let project = std::fs::read_to_string(here("tests/cmake/CMakeLists.txt")).unwrap();
         let source = built.with_extension("source");
         std::fs::create_dir_all(&source).unwrap();
         std::fs::copy(here("tests/cmake/devices.cpp"), source.join("devices.cpp")).unwrap();
-        let wanted =
-            project.replace("find_package(vkxfb 0.1 ", &format!("find_package(vkxfb {wanted} "));
+        let wanted = format!("{before}find_package(vkxfb {wanted} ");
+        let wanted = project.replace("find_package(vkxfb 0.1 ", &wanted);
         std::fs::write(source.join("CMakeLists.txt"), wanted).unwrap();
         let define = |name: &str, value: &Path| format!("-D{name}={}", value.display());
         let mut cmake = Command::new("cmake");
@@ -122,6 +155,7 @@ fn cmake_builds_a_project_in_c_and_cpp() {
         cmake.arg(define("EXAMPLES", &here("../examples")));
         cmake
     };
+    let configure = |wanted: &str, built: &Path| configure_with("", wanted, built);
     let built = path.join("built");
     run(&mut configure("0.1", &built));
     run(Command::new("cmake").arg("--build").arg(&built));
@@ -142,4 +176,15 @@ fn cmake_builds_a_project_in_c_and_cpp() {
         let told = format!("compatible with requested version \"{wanted}\"");
         assert!(!failed.status.success() && said.contains(&told), "{wanted}: {said}");
     }
+
+    // A toolchain that searches below its root alone.
+    let elsewhere =
+        "set(CMAKE_FIND_ROOT_PATH /nowhere)\nset(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)\n";
+    run(&mut configure_with(elsewhere, "0.1", &path.join("elsewhere")));
+    // A project whose pointers have another size.
+    let (other, bits) = if size_of::<usize>() == 8 { (4, 64) } else { (8, 32) };
+    let other = format!("set(CMAKE_SIZEOF_VOID_P {other})\n");
+    let failed = configure_with(&other, "0.1", &path.join("other")).output().unwrap();
+    let said = String::from_utf8_lossy(&failed.stderr);
+    assert!(!failed.status.success() && said.contains(&format!("({bits}bit)")), "{said}");
 }

@@ -172,8 +172,12 @@ int main(int argc, char **argv) {
         .pNext = has[1] ? &provoking : NULL};
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &xfb};
     if (!has[0]) fail("the device has no VK_EXT_transform_feedback");
+    VkPhysicalDeviceProperties plain;
+    vkGetPhysicalDeviceProperties(physical, &plain);
+    if (plain.apiVersion < VK_API_VERSION_1_1) fail("the device has no Vulkan 1.1");
     vkGetPhysicalDeviceProperties2(physical, &properties);
     vkGetPhysicalDeviceFeatures2(physical, &features);
+    if (!xfb.transformFeedback) fail("the device has no feature transformFeedback");
     int is_last = PROVOKING == VK_PROVOKING_VERTEX_MODE_LAST_VERTEX_EXT, has_geometry = COUNT(stages) > 1;
     if (is_last && !provoking.provokingVertexLast) fail("the device has no feature provokingVertexLast");
     int has_adjacency = TOPOLOGY >= VK_PRIMITIVE_TOPOLOGY_LINE_LIST_WITH_ADJACENCY;
@@ -233,8 +237,9 @@ int main(int argc, char **argv) {
     /* The draw. */
     VkCommandPool pool;
     VkCommandBuffer commands;
-    VkBuffer counters[COUNT(captured)];
-    VkDeviceSize offsets[COUNT(captured)];
+    /* By the number of the capture buffer: some may be missing between others. */
+    VkBuffer counters[4] = {VK_NULL_HANDLE};
+    VkDeviceSize offsets[4] = {0};
     unsigned char *mapped[COUNT(captured)], *counted, *ignored;
     CHECK(vkCreateCommandPool(device, &(VkCommandPoolCreateInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                                                  .queueFamilyIndex = family}, NULL, &pool));
@@ -243,15 +248,15 @@ int main(int argc, char **argv) {
                                    &commands));
     CHECK(vkBeginCommandBuffer(commands, &(VkCommandBufferBeginInfo){
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO}));
-    counters[0] = make_buffer(VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT, 4 * COUNT(captured), NULL,
-                              &counted);
+    VkBuffer counter = make_buffer(VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT, 4 * COUNT(captured), NULL,
+                                   &counted);
     for (uint32_t i = 0; i < COUNT(captured); i++) {
         VkBuffer buffer = make_buffer(VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_BUFFER_BIT_EXT, captured[i].size + GUARD, NULL,
                                       &mapped[i]);
         vkCmdBindTransformFeedbackBuffersEXT(commands, captured[i].binding, 1, &buffer, &(VkDeviceSize){0},
                                              &(VkDeviceSize){captured[i].size});
-        counters[i] = counters[0];
-        offsets[i] = 4 * i;
+        counters[captured[i].binding] = counter;
+        offsets[captured[i].binding] = 4 * i;
     }
     for (uint32_t i = 0; i < vertex_buffer_count; i++) {
         VkBuffer buffer = make_buffer(VK_BUFFER_USAGE_VERTEX_BUFFER_BIT, vertex_buffers[i].size,
@@ -263,7 +268,7 @@ int main(int argc, char **argv) {
         .renderPass = pass, .framebuffer = framebuffer, .renderArea.extent = {1, 1}}, VK_SUBPASS_CONTENTS_INLINE);
     vkCmdBeginTransformFeedbackEXT(commands, 0, 0, NULL, NULL);
     vkCmdDraw(commands, VERTICES, INSTANCES, FIRST_VERTEX, FIRST_INSTANCE);
-    vkCmdEndTransformFeedbackEXT(commands, captured[0].binding, COUNT(captured), counters, offsets);
+    vkCmdEndTransformFeedbackEXT(commands, 0, captured[COUNT(captured) - 1].binding + 1, counters, offsets);
     vkCmdEndRenderPass(commands);
     VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER, .dstAccessMask = VK_ACCESS_HOST_READ_BIT,
         .srcAccessMask = VK_ACCESS_TRANSFORM_FEEDBACK_WRITE_BIT_EXT |

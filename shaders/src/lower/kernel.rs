@@ -278,7 +278,7 @@ pub fn lower(kernel: Kernel, target: &Target) -> Result<Vec<u32>, LowerError> {
     for_pipeline(kernel, target, true)
 }
 
-/// Returns the SPIR-V of a kernel, which is optimized (`vkxfb::runtime::Context::set_optimizes_shaders`) only if
+/// Returns the SPIR-V of a kernel, which is optimized (`vkxfb::runtime::Settings::optimizes_shaders`) only if
 /// `optimizes` is true.
 pub fn for_pipeline(
     kernel: Kernel,

@@ -58,7 +58,7 @@ impl Lowered {
     /// Returns the words that [`specialized`](Self::specialized) returns, with one difference: the descriptor set of
     /// the resource plan has the number `set_count`, which is the first one after the application's sets. With `None`
     /// the set keeps its number. If `optimizes` is false
-    /// (`vkxfb::runtime::Context::set_optimizes_shaders`), specialisation constants
+    /// (`vkxfb::runtime::Settings::optimizes_shaders`), specialisation constants
     /// are replaced, but functions are not inlined and nothing is removed.
     #[tracing::instrument(name = "specialize", level = "debug", skip_all)]
     pub fn for_pipeline(

@@ -294,6 +294,14 @@ pub const fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
 
+/// The most bytes that the tables of restarts of `draws` draws take, which have `indices` indices in all.
+pub const fn restart_tables_size(draws: u64, indices: u64) -> u64 {
+    // Of each draw a block and a workgroup may be partly used, and one more block stands for what is beyond its range.
+    let blocks = (indices / RESTART_BLOCK).saturating_add(draws.saturating_mul(2));
+    let workgroups = (blocks / RESTART_BLOCKS).saturating_add(draws);
+    blocks.saturating_add(workgroups).saturating_mul(16)
+}
+
 /// The operations of the finish kernel, which are executed in any order: [`Operation::kind`].
 pub mod operation {
     /// Stores `values[0]` to the dword at the address.

@@ -388,7 +388,7 @@ pub enum RuntimeError {
     NotEnded,
     /// Some draws of the capture were recorded into another command buffer before an error.
     #[error("draws of the capture were recorded into another command buffer before an error")]
-    FlushedElsewhere,
+    RecordedElsewhere,
     /// An object belongs to another [`Context`](crate::runtime::Context).
     #[error("{what} was made with another context")]
     OtherContext {

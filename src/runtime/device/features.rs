@@ -21,7 +21,7 @@ type CoreFeature = fn(&mut vk::PhysicalDeviceFeatures) -> &mut vk::Bool32;
 /// The backends determine which of them are required. Each public field except
 /// [`address_source`](Self::address_source), [`memory_model_device_scope`](Self::memory_model_device_scope) and
 /// [`storage_buffers`](Self::storage_buffers) stands for an optional feature: the field is set if the device has the
-/// feature and one of the backends uses it, and the application may clear the field.
+/// feature and one of the backends uses it, and the application may clear the field. These three it may not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequiredFeatures {
     backends: Vec<Backend>,

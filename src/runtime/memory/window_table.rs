@@ -17,8 +17,8 @@
 //!
 //! Windows are assigned when the draws are recorded ([`WindowTable::assign`]), because all ranges are known only then.
 //! Until then addresses are provisional: in place of the number of a window they contain the number of a range. Each
-//! part of a capture that is recorded by itself assigns windows anew. If the contents of a set differ from those of the last set, it takes a new set, because
-//! a set must not be updated after it was bound.
+//! part of a capture that is recorded by itself assigns windows anew. If the contents of a set differ from those of the
+//! last set, it takes a new set, because a set must not be updated after it was bound.
 //!
 //! As long as there are enough descriptors, each range has its own window. If there are too few, a window also covers
 //! the bytes between several ranges; then barriers are recorded before and after the draws

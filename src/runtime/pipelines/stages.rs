@@ -200,6 +200,7 @@ impl Stages<'_> {
             | LowerError::NoEvaluationShader
             | LowerError::TessellationModes { .. }
             | LowerError::Merge(_)
+            | LowerError::PassedType { .. }
             | LowerError::FloatControls { .. } => return None,
             LowerError::Capture(_) | LowerError::Stage(_) => return last,
             LowerError::OtherStage { expected, .. } => return Some(*expected),

@@ -6,7 +6,7 @@ use vkxfb_rewriter::sysval::entries::{
     ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE, Entries, EntryJob, EntrySums, EntryTables,
     PlaceEntries,
 };
-use vkxfb_rewriter::sysval::setup::{restart_blocks, restart_table_size};
+use vkxfb_rewriter::sysval::setup::restart_tables_size;
 
 use crate::runtime::device::context::{MAX_ENTRIES, MAX_SHARED_WORKGROUPS};
 use crate::runtime::memory::arena::{ArenaSize, aligned};
@@ -35,16 +35,18 @@ pub struct ArenaDesc<'a> {
     pub captures: u64,
     /// The number of draws of all captures. Each draw of a multi-draw counts, an indirect command counts once.
     pub draws: u64,
-    /// The number of draws of all indirect commands, for each command its `draw_count`. Of a command with a large
-    /// `draw_count` no more draws need to be counted than records fit into the smallest capture buffer.
+    /// The number of draws that indirect commands have beyond the first, for each command `draw_count` less 1. Of a
+    /// command with a large `draw_count` no more draws need to be counted than records fit into the smallest capture
+    /// buffer.
     pub indirect_draws: u64,
     /// How often queries end.
     pub queries: u64,
     /// One more than the largest number of a vertex stream that queries count: 1 if there are none.
     pub queried_streams: u64,
-    /// How many of the draws have primitive restart. Indirect draws of one capture count as one if they have the same index range, index type, restart index and topology.
+    /// How many of the draws have primitive restart. Indirect draws of one capture count as one if they have the same
+    /// index range, index type, restart index and topology.
     pub restarted_draws: u64,
-    /// The largest number of indices of such a draw, within the bound range. For indirect draws it is the number of all
+    /// The number of indices of all these draws, within the bound range. For indirect draws it is the number of all
     /// indices in the bound range.
     pub restarted_indices: u64,
     /// The pipelines that have several vertex attributes, push constants, tessellation or geometry shaders. Others may
@@ -52,7 +54,10 @@ pub struct ArenaDesc<'a> {
     pub pipelines: &'a [PipelineUse<'a>],
 }
 
-/// How a pipeline is used in the recordings of an [`ArenaDesc`].
+/// How a pipeline is used in the recordings of an [`ArenaDesc`]. Only captures of one command buffer share the memory of
+/// tessellation and geometry shaders: list such a pipeline once for each command buffer.
+///
+/// Later versions may add members, so end a value of this type with `..PipelineUse::new(pipeline, binds)`.
 #[derive(Debug, Clone, Copy)]
 pub struct PipelineUse<'a> {
     /// The pipeline.
@@ -64,11 +69,10 @@ pub struct PipelineUse<'a> {
     /// below.
     pub draws: u64,
     /// The number of input primitives or patches of all these draws and their instances, except for `unknown_draws`.
-    /// With primitive restart it is the number of indices. All captures of one command buffer share most of the memory
-    /// for them.
+    /// With primitive restart it is the number of indices.
     pub primitives: u64,
     /// How many of the draws are indirect draws, byte-count draws or draws under conditional rendering, whose number of
-    /// primitives only the GPU knows. Together they take 8 MiB.
+    /// primitives only the GPU knows. Together those of a command buffer take 8 MiB.
     pub unknown_draws: u64,
 }
 
@@ -115,12 +119,12 @@ impl From<&ArenaDesc<'_>> for ArenaSize {
         let upload = captures
             .saturating_mul(ArenaDesc::UPLOAD_PER_SETUP)
             .saturating_add(draws.saturating_mul(ArenaDesc::UPLOAD_PER_DRAW));
-        let restarts = restart_table_size(restart_blocks(desc.restarted_indices));
+        let restarts = restart_tables_size(desc.restarted_draws, desc.restarted_indices);
         let scratch = captures
             .saturating_mul(ArenaDesc::SCRATCH_PER_SETUP)
             .saturating_add(draws.saturating_mul(ArenaDesc::SCRATCH_PER_DRAW))
             .saturating_add(indirect.saturating_mul(ArenaDesc::SCRATCH_PER_DRAW))
-            .saturating_add(restarts.saturating_mul(desc.restarted_draws).saturating_mul(streams));
+            .saturating_add(restarts.saturating_mul(streams));
         // One set for the draws of a capture, and one for its kernels.
         let sets = captures.saturating_mul(2).min(u32::MAX.into()) as u32;
         let size = Self { upload, scratch, descriptor_sets: sets };
@@ -140,7 +144,12 @@ impl From<&Self> for ArenaSize {
     }
 }
 
-impl PipelineUse<'_> {
+impl<'a> PipelineUse<'a> {
+    /// Describes a pipeline without tessellation and geometry shaders, which is bound `binds` times.
+    pub const fn new(pipeline: &'a Pipeline, binds: u64) -> Self {
+        Self { pipeline, binds, draws: 0, primitives: 0, unknown_draws: 0 }
+    }
+
     /// Adds what the attributes, push constants and later stages of the pipeline take in captures of `streams` vertex
     /// streams.
     fn add_to(&self, size: ArenaSize, streams: u64) -> ArenaSize {

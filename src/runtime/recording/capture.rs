@@ -45,7 +45,7 @@ pub struct Capture {
     /// Whether [`end`](Self::end) was called for the current capture.
     is_ended: bool,
     /// The state after the draws that were recorded before an error, or `None` if there are none.
-    flushed: Option<Flushed>,
+    interrupted: Option<Interrupted>,
 }
 
 /// For each vertex stream, where the capture continues after the stream's last recorded draw. `None` if the stream was
@@ -55,7 +55,7 @@ type StreamContinuations = [Option<Continuation>; MAX_STREAMS as usize];
 /// The command buffer into which some draws of a capture were recorded before others failed, and its state after these
 /// draws.
 #[derive(Debug, Clone, Copy)]
-struct Flushed {
+struct Interrupted {
     cmd: vk::CommandBuffer,
     recorded: Recorded,
     sets_disturbed: bool,
@@ -78,7 +78,7 @@ impl Capture {
             kernels: kernels.clone(),
             is_abandoned: false,
             is_ended: false,
-            flushed: None,
+            interrupted: None,
         }
     }
 
@@ -137,7 +137,7 @@ impl Capture {
     /// The requirements of [`Recorder::begin`](crate::runtime::Recorder::begin) apply to all command buffers that the
     /// capture is [played](Self::play) into.
     pub unsafe fn begin_next(&mut self, desc: &CaptureDesc<'_>) -> Result<bool, RuntimeError> {
-        if !self.is_ended || self.flushed.is_some() {
+        if !self.is_ended || self.interrupted.is_some() {
             return Ok(false);
         }
         let has_begun = unsafe { self.streams.begin_next(desc) }?;
@@ -149,7 +149,7 @@ impl Capture {
     pub fn clear(&mut self) {
         self.streams.clear();
         (self.is_abandoned, self.is_ended) = (false, false);
-        self.flushed = None;
+        self.interrupted = None;
     }
 
     /// Discards the draws of the current capture: the one that [`begin`](Self::begin) or
@@ -166,13 +166,13 @@ impl Capture {
     /// behind them, and can be played into any command buffer.
     pub fn discard_all(&mut self) {
         self.streams.discard_all();
-        self.flushed = None;
+        self.interrupted = None;
     }
 
     /// Whether draws of the capture were recorded apart from others, so that these must be recorded into the same
     /// command buffer, with the same arena.
-    pub const fn is_flushed(&self) -> bool {
-        self.flushed.is_some()
+    pub const fn is_recorded_in_part(&self) -> bool {
+        self.interrupted.is_some()
     }
 
     /// Whether a query is active that the next capture would have to go on with.
@@ -225,7 +225,7 @@ impl Capture {
     /// buffer.
     ///
     /// # Errors
-    /// [`RuntimeError::NotBegun`], [`RuntimeError::NotEnded`], [`RuntimeError::FlushedElsewhere`];
+    /// [`RuntimeError::NotBegun`], [`RuntimeError::NotEnded`], [`RuntimeError::RecordedElsewhere`];
     /// [`RuntimeError::ArenaFull`] and [`RuntimeError::NoDescriptorSet`], unless the arena is
     /// [growing](crate::runtime::Arena::growing); [`RuntimeError::NoAddress`], [`RuntimeError::Limit`],
     /// [`RuntimeError::DispatchTooLarge`], [`RuntimeError::DescriptorSetUnknown`]; the error of a failed command or
@@ -261,9 +261,9 @@ impl Capture {
     /// The errors of [`play`](Self::play).
     ///
     /// # Safety
-    /// The requirements of [`play`](Self::play) apply. All captures since the order was made or reset were played into `cmd` with `order`,
-    /// and no other function of this crate has recorded into `cmd` since. The application records the barriers between
-    /// the captures and its own commands.
+    /// The requirements of [`play`](Self::play) apply. All captures since the order was made or reset were played into
+    /// `cmd` with `order`, and no other function of this crate has recorded into `cmd` since. The application records
+    /// the barriers between the captures and its own commands.
     pub unsafe fn play_in_order<'a>(
         &mut self,
         arena: impl Into<ArenaAccess<'a>>,
@@ -310,7 +310,7 @@ impl Capture {
         let Some(order) = order else {
             return unsafe { self.play_with(playback) };
         };
-        if self.flushed.is_some() {
+        if self.interrupted.is_some() {
             order.reset();
         }
         playback.order = Some(std::mem::take(order));
@@ -325,13 +325,13 @@ impl Capture {
         if self.is_abandoned {
             return Err(RuntimeError::NotEnded);
         }
-        if let Some(flushed) = self.flushed {
-            if flushed.cmd != playback.cmd {
-                return Err(RuntimeError::FlushedElsewhere);
+        if let Some(interrupted) = self.interrupted {
+            if interrupted.cmd != playback.cmd {
+                return Err(RuntimeError::RecordedElsewhere);
             }
-            playback.recorded = flushed.recorded;
-            playback.sets_disturbed = flushed.sets_disturbed;
-            playback.layout = flushed.layout;
+            playback.recorded = interrupted.recorded;
+            playback.sets_disturbed = interrupted.sets_disturbed;
+            playback.layout = interrupted.layout;
         }
         unsafe { self.record(playback) }?;
         Ok(playback.recorded)
@@ -341,14 +341,15 @@ impl Capture {
     /// continues after them.
     fn go_on(&mut self, playback: &Playback<'_>, after: &StreamContinuations) {
         let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
-        let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
+        let mut positions =
+            self.interrupted.map(|interrupted| interrupted.positions).unwrap_or_default();
         let streams = self.streams.all_mut().iter_mut();
         for ((collector, position), after) in streams.zip(&mut positions).zip(after) {
             let Some(after) = after else { continue };
             *position = after.positions;
             collector.advance(after.position, after.captured);
         }
-        self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
+        self.interrupted = Some(Interrupted { cmd, recorded, sets_disturbed, layout, positions });
     }
 
     /// Ends the capture, and records the draws.
@@ -411,14 +412,15 @@ impl Capture {
         playback: &mut Playback<'_>,
         stream: usize,
     ) -> Result<Continuation, RuntimeError> {
-        let Self { streams, plan, places, kernels, flushed, .. } = self;
-        let earlier = flushed.and_then(|flushed| flushed.positions.get(stream).copied().flatten());
+        let Self { streams, plan, places, kernels, interrupted, .. } = self;
+        let earlier = interrupted
+            .and_then(|interrupted| interrupted.positions.get(stream).copied().flatten());
         let Some(collector) = streams.all_mut().get_mut(stream) else {
             return Err(RuntimeError::NotBegun);
         };
         let counters = collector.end_counters;
         let mut recording =
-            Recording { plan, places, kernels, collector, flushed, stream, earlier };
+            Recording { plan, places, kernels, collector, interrupted, stream, earlier };
         unsafe { recording.record(playback, counters) }
     }
 }
@@ -437,7 +439,7 @@ struct Recording<'a> {
     places: &'a mut Places,
     kernels: &'a Kernels,
     collector: &'a mut Collector,
-    flushed: &'a mut Option<Flushed>,
+    interrupted: &'a mut Option<Interrupted>,
     stream: usize,
     /// The memory to which an earlier recording of the stream wrote the positions in the capture buffers, or `None` if
     /// the CPU knows them.
@@ -476,17 +478,20 @@ impl Recording<'_> {
                 playback.recorded.barriers += unsafe { ctx.kernel_barrier(playback.cmd, which) };
             }
             let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
-            let mut positions = self.flushed.map(|flushed| flushed.positions).unwrap_or_default();
+            let mut positions =
+                self.interrupted.map(|interrupted| interrupted.positions).unwrap_or_default();
             if let Some(position) = positions.get_mut(self.stream) {
                 *position = self.earlier;
             }
-            *self.flushed = Some(Flushed { cmd, recorded, sets_disturbed, layout, positions });
+            *self.interrupted =
+                Some(Interrupted { cmd, recorded, sets_disturbed, layout, positions });
         }
         result
     }
 
     /// Records [parts](crate::runtime::recording::collect::Collected::parts) of the draws one after the other. A part
-    /// continues where the part before it in its capture ended. If a part fails, those before it stay recorded, and their draws are discarded, so that the next call records only the remaining draws.
+    /// continues where the part before it in its capture ended. If a part fails, those before it stay recorded, and
+    /// their draws are discarded, so that the next call records only the remaining draws.
     ///
     /// # Safety
     /// The requirements of [`Capture::play`] apply.

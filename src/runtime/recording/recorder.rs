@@ -55,8 +55,9 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 ///
 /// An application may also record `vkCmdBindDescriptorSets` itself, with [`Pipeline::raw_layout`], before or during the
 /// capture. It must declare such sets by [`assume_descriptor_sets`](Self::assume_descriptor_sets). On the native and
-/// vertex backends that works as in Vulkan. The compute backend records draws at [`end`](Self::end), so all draws use the sets that are bound in the command buffer at that time. For a set number
-/// that `bind_descriptor_sets` bound before a draw, the draw uses that set.
+/// vertex backends that works as in Vulkan. The compute backend records draws at [`end`](Self::end), so all draws use
+/// the sets that are bound in the command buffer at that time. For a set number that `bind_descriptor_sets` bound
+/// before a draw, the draw uses that set.
 ///
 /// Under the descriptor plan ([`Context::compute_target`](crate::runtime::Context::compute_target)), kernels that are
 /// recorded before the draws disturb all descriptor sets, and only the sets of `bind_descriptor_sets` are bound again.
@@ -503,8 +504,8 @@ impl<'a> Recorder<'a> {
     /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)).
     /// It counts primitives that the draws that follow emit to a vertex stream, which is 0 without a geometry shader.
     /// For each stream, one query of each kind can be active at a time. A query that has ended must be
-    /// [reset](QueryPool::reset) before it is begun again. If it ended in this recording, [end](Self::end)
-    /// the capture before the reset.
+    /// [reset](QueryPool::reset) before it is begun again. If it ended in this recording, [end](Self::end) the capture
+    /// before the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`],

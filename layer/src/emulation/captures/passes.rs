@@ -504,7 +504,7 @@ impl Captures {
                 {
                     let mut capture = lock(capture);
                     // Other command buffers may play it, too, and not where draws of it are recorded already.
-                    if goes_on || capture.is_flushed() {
+                    if goes_on || capture.is_recorded_in_part() {
                         capture.discard_all();
                     }
                 }

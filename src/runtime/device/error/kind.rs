@@ -88,7 +88,7 @@ impl RuntimeError {
             | Self::SpecializationData { .. }
             | Self::NotBegun
             | Self::NotEnded
-            | Self::FlushedElsewhere
+            | Self::RecordedElsewhere
             | Self::OtherContext { .. }
             | Self::QueryUsed { .. }
             | Self::StrideMismatch { .. }

@@ -46,8 +46,8 @@ pub struct ExpectedDraws {
     pub checked: bool,
     /// Whether a capture has several draws.
     pub several: bool,
-    /// Whether captures have counters or queries, or continue after a flush of draws for which only the GPU knows
-    /// how many primitives they write.
+    /// Whether captures have counters or queries, or continue after an error that left a part of them recorded, whose
+    /// number of primitives only the GPU knows.
     pub counted: bool,
     /// Whether only the GPU knows the arguments of the draws, as in indirect draws, byte-count draws and
     /// conditional rendering, or the arguments of other draws in the same capture. Set it also if another draw of
