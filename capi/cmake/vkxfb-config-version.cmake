@@ -22,3 +22,16 @@ endif()
 if(PACKAGE_VERSION VERSION_EQUAL PACKAGE_FIND_VERSION)
   set(PACKAGE_VERSION_EXACT TRUE)
 endif()
+
+# Whether the libraries are for a machine like the program's. install.sh writes above how large their pointers are; where
+# nothing is written, or the project has no language yet, nothing is checked.
+if(
+  NOT "${vkxfb_sizeof_void_p}" STREQUAL ""
+  AND NOT "${CMAKE_SIZEOF_VOID_P}" STREQUAL ""
+  AND NOT "${vkxfb_sizeof_void_p}" STREQUAL "${CMAKE_SIZEOF_VOID_P}"
+)
+  math(EXPR vkxfb_bits "${vkxfb_sizeof_void_p} * 8")
+  # Messages of CMake tell it.
+  set(PACKAGE_VERSION "${PACKAGE_VERSION} (${vkxfb_bits}bit)")
+  set(PACKAGE_VERSION_UNSUITABLE TRUE)
+endif()

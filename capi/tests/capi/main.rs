@@ -9,6 +9,7 @@ mod create_info;
 mod example;
 mod geometry;
 mod header;
+#[cfg(unix)]
 mod installed;
 mod interface;
 mod languages;
