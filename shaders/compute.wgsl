@@ -10,7 +10,7 @@
 // With primitive restart every index is an item, and only this shader finds out which indices contribute to a
 // primitive.
 //
-// This shader is specialised into several pipelines (src/runtime/pipelines/pipeline/key.rs). Pipelines for one draw
+// This shader is specialised into several pipelines (src/runtime/pipelines/pipeline/compute.rs). Pipelines for one draw
 // read the draw's parameters from push constants; there is one each without indices, with indices, and with primitive
 // restart. An unchecked pipeline omits all bounds checks, because the CPU has checked that the vertex buffers contain
 // all elements that the draw reads. The pipeline for listed draws captures several draws whose parameters the CPU wrote
@@ -29,7 +29,7 @@ struct Work {
 }
 
 // The number of a workgroup in a dispatch. A dispatch is folded into two axes if the number of its workgroups exceeds
-// the limit of one axis (src/runtime/device/fold.rs).
+// the limit of one axis (src/runtime/device/checks.rs).
 fn workgroup_number(id: vec3<u32>, workgroups: vec3<u32>) -> u32 {
     if is_unchecked() {
         return id.x;

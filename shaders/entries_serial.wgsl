@@ -67,8 +67,8 @@ fn xfb_place_entries_serial(
     }
 }
 
-// The address of job `number`. What one more iteration loads (see previous) is the last job. If there is no job, the
-// addresses that are found depend on unknown_zero.
+// The address of job `number`. What one more iteration loads (see `previous` in shaders/draw_commands.wgsl) is the last
+// job. If there is no job, the addresses that are found depend on `unknown_zero` there.
 fn job_address(parameters: PlaceEntries, number: u32) -> vec2<u32> {
     let job = multiply_add(parameters.jobs, min(number, previous(parameters.job_count)), ENTRY_JOB_SIZE);
     return add_bytes(job, unknown_zero);

@@ -441,7 +441,7 @@ fn workgroups_of(made: Draw, size: u32) -> u32 {
 
 // Writes the `GroupBatch` of `group`, whose pipeline has workgroups of `size` invocations. `sums` has the number of the
 // group's workgroups (64 bits) and of its draws; the last of these is the one before draw `end`. The group's
-// VkDispatchIndirectCommand is folded into two axes as in src/runtime/device/fold.rs, so that the number of workgroups
+// VkDispatchIndirectCommand is folded into two axes as in src/runtime/device/checks.rs, so that the number of workgroups
 // does not exceed the limit of one axis.
 fn store_group(group: u32, size: u32, sums: vec4<u32>, end: u32) {
     let batch = multiply_add(setup.batches, group, BATCH_SIZE);

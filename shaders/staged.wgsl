@@ -121,8 +121,8 @@ fn xfb_compute_staged(
 // Lists the records that the invocation's vertex is written to, each by its number or NONE.
 fn list_records(work: Work, local: u32, listing: u32) {
     let records = records_of(work);
-    // In a fan, every second invocation runs the vertex shader for the hub, also beyond the end of the draw: a
-    // workgroup has an even number of invocations.
+    // In a fan, every second invocation runs the vertex shader for the hub. A workgroup has an even number of
+    // invocations, so there is one for the hub also beyond the end of the draw.
     let is_hub = (listing == LIST_FAN) & (local % 2u == 1u);
     let number = select(listing * local, 3u * (local / 2u) + select(0u, 2u, is_hub), listing == LIST_FAN);
     list_record(work, number, records.x);

@@ -88,7 +88,7 @@ fn may_be_indexed() -> bool { return true; }
 fn is_fused() -> bool { return false; }
 
 // Whether a dispatch is an unchecked capture: one draw of one instance without indices, in a dispatch that is not
-// folded into two axes (src/runtime/device/fold.rs). The CPU has checked that the buffers contain all vertex elements
+// folded into two axes (src/runtime/device/checks.rs). The CPU has checked that the buffers contain all vertex elements
 // and records of the draw, and that these are aligned.
 fn is_unchecked() -> bool { return false; }
 

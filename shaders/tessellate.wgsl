@@ -315,7 +315,7 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
 // within the ring before it; the innermost ring may be a point.
 
 // Where they can, the functions below compute the arguments for all cases first, and then call another function in one
-// place: compilers inline every call, and the divisions of what is called take long code on processors.
+// place: compilers inline every call, and where the driver runs on a processor each inlined division is long code.
 
 fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
     let across = divided.inner[0].segments;

@@ -68,7 +68,8 @@ pub fn render(reports: &[ProbeReport], error: Option<&str>) -> io::Result<String
         let case = TestCase { name: "the probe runs".to_owned(), result };
         suites.push(Suite { name: "probe".to_owned(), properties: Vec::new(), cases: vec![case] });
     }
-    let seconds = reports.iter().map(|report| report.elapsed_s).sum::<f64>();
+    // Adding to 0 leaves no negative zero, which the sum of no reports is.
+    let seconds = reports.iter().fold(0.0, |sum, report| sum + report.elapsed_s);
     let all = || suites.iter().flat_map(|suite| &suite.cases);
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;

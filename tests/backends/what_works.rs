@@ -21,7 +21,7 @@ const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
 
 const VERTEX: &str = "#version 450
     layout(location = 0, xfb_buffer = 0, xfb_stride = 4, xfb_offset = 0) flat out uint id;
-    void main() { id = uint(gl_VertexIndex); gl_Position = vec4(0.0); }";
+    void main() { id = uint(gl_VertexIndex); gl_Position = vec4(0.0); gl_PointSize = 1.0; }";
 
 const GEOMETRY: &str = "#version 450
     layout(points) in;

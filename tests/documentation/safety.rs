@@ -110,11 +110,8 @@ fn without_contract(text: &str) -> Vec<usize> {
     let indentation = |line: &str| line.len() - line.trim_start().len();
     let is_unsafe = |line: &str| {
         let before = line.split_once("unsafe fn ").map(|(before, _)| before.trim());
-        let is_qualifier = |word: &str| {
-            ["pub", "const", "async"].contains(&word)
-                || word.starts_with("pub(")
-                || word.ends_with(')')
-        };
+        let is_qualifier =
+            |word: &str| ["pub", "const", "async"].contains(&word) || word.starts_with("pub(");
         before.is_some_and(|before| before.split_whitespace().all(is_qualifier))
     };
     let lacks = |number: &usize| {
@@ -124,8 +121,13 @@ fn without_contract(text: &str) -> Vec<usize> {
             .rev()
             .map(|line| line.trim_start())
             .take_while(|l| l.starts_with("///") || l.starts_with("#["));
-        let mut around = above.iter().rev().filter(|l| indentation(l) < indentation(line));
-        let is_of_trait = around.find(|l| l.contains("impl")).is_some_and(|l| l.contains(" for "));
+        let is_around = |l: &&str| indentation(l) < indentation(line) && l.contains("impl");
+        let around = above.iter().rposition(|l| is_around(&l));
+        // The head of an implementation may take several lines.
+        let is_of_trait = around.is_some_and(|at| {
+            let head = lines[at..*number].join(" ");
+            head.split('{').next().is_some_and(|head| head.contains(" for "))
+        });
         is_unsafe(line)
             && !is_of_trait
             && !documentation.into_iter().any(|l| l.contains("# Safety"))

@@ -131,8 +131,8 @@ unsafe impl Send for OwnedChain {}
 // SAFETY: as above.
 unsafe impl Sync for OwnedChain {}
 
-// SAFETY: the structure belongs to the chain of a stage, and it and all that it points to are members of the value, on the
-// heap.
+// SAFETY: the structure extends VkPipelineShaderStageCreateInfo. The value owns all that it points to, and is boxed, so that
+// nothing of it moves.
 unsafe impl StageChain for OwnedChain {
     fn as_ptr(&self) -> *const c_void {
         (&raw const self.info).cast()
