@@ -192,7 +192,7 @@ impl Device {
         frames: usize,
     ) -> Result<ArenaRing, RuntimeError> {
         let desc = ArenaDesc::new(1, DRAWS);
-        unsafe { ArenaRing::new(context, &mut **allocator, &desc, frames) }
+        unsafe { ArenaRing::new(context, &mut **allocator, desc, frames) }
     }
 
     /// Sets for how many frames [`next_frame`](Self::next_frame) keeps what was recorded. 0 counts as 1.

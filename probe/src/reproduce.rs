@@ -26,7 +26,7 @@ const FILLED: u8 = 0xcd;
 /// The maximum size in bytes of all expected records of a program, which its compiler has to read.
 const MAX_RECORD_BYTES: u64 = 1 << 20;
 
-/// The shell command that compiles a [program](program) in its directory, and runs it.
+/// The shell command that compiles a [program] in its directory, and runs it.
 pub const COMPILE: &str = "cc main.c -o reproduce -lvulkan && ./reproduce";
 
 /// A draw of a program.

@@ -294,11 +294,15 @@ pub const fn restart_table_size(blocks: u64) -> u64 {
     16 * (blocks + blocks.div_ceil(RESTART_BLOCKS))
 }
 
-/// The most bytes that the tables of restarts of `draws` draws take, which have `indices` indices in all.
+/// The most bytes that the tables of restarts of `draws` draws take, which have `indices` indices in all. For one draw it
+/// is [`restart_table_size`].
 pub const fn restart_tables_size(draws: u64, indices: u64) -> u64 {
-    // Of each draw a block and a workgroup may be partly used, and one more block stands for what is beyond its range.
-    let blocks = (indices / RESTART_BLOCK).saturating_add(draws.saturating_mul(2));
-    let workgroups = (blocks / RESTART_BLOCKS).saturating_add(draws);
+    // The sum of the draws' numbers, each rounded up, is largest where each is one more than a multiple.
+    const fn rounded_up(sum: u64, draws: u64, of: u64) -> u64 {
+        sum.saturating_add(draws.saturating_mul(of - 1)) / of
+    }
+    let blocks = rounded_up(indices, draws, RESTART_BLOCK).saturating_add(draws);
+    let workgroups = rounded_up(blocks, draws, RESTART_BLOCKS);
     blocks.saturating_add(workgroups).saturating_mul(16)
 }
 
