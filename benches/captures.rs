@@ -83,7 +83,7 @@ impl Bench {
         // SAFETY: the device is live.
         let pipeline = unsafe { Pipeline::new(gpu.context(), &desc) }.unwrap();
         let captures = u64::from(CAPTURES);
-        let arena = gpu.create_arena(&ArenaDesc::new(captures, captures)).unwrap();
+        let arena = gpu.create_arena(ArenaDesc::new(captures, captures)).unwrap();
         let most = FRAMES.iter().flatten().map(|frame| u64::from(frame.points)).max().unwrap();
         let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let size = captures * most * STRIDE;

@@ -126,7 +126,7 @@ pub unsafe extern "C" fn vkxfb_capture_create(
         create(p_capture, "pCapture", || {
             let shared = Arc::clone(&required(context, "context")?.shared);
             let desc = ArenaDesc::new(1, DRAWS);
-            let arena = Arena::new(&shared.context, &mut *shared.allocator(), &desc)?;
+            let arena = Arena::new(&shared.context, &mut *shared.allocator(), desc)?;
             let capture = Capture::new(&shared.context, shared.kernels());
             Ok(VkxfbCapture {
                 capture,

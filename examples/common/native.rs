@@ -49,7 +49,7 @@ impl NativeCapture<'_> {
             };
             let pipeline = Pipeline::new(&context, &desc)?;
             let kernels = Kernels::new(&context)?;
-            let mut arena = Arena::new(&context, allocator, &ArenaDesc::new(1, 1))?;
+            let mut arena = Arena::new(&context, allocator, ArenaDesc::new(1, 1))?;
             let mut capture = Capture::new(&context, &kernels);
             let usage = context.buffer_usages(Backend::Native).capture;
             let desc = BufferDesc {

@@ -68,7 +68,7 @@ impl Xfb {
             let arms = scene::ARMS as u64;
             let used = [PipelineUse::new(&pipeline, arms)];
             let desc = ArenaDesc { pipelines: &used, ..ArenaDesc::new(1, arms) };
-            let arenas = ArenaRing::new(&context, memory, &desc, FRAMES)?;
+            let arenas = ArenaRing::new(&context, memory, desc, FRAMES)?;
             let capture = Capture::new(&context, &kernels);
             Ok(Self { context, kernels, pipeline, arenas, capture })
         }

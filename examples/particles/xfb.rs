@@ -90,7 +90,7 @@ impl Xfb {
             // Two captures, and the kernel that writes the draw command.
             let pipelines = [PipelineUse::new(&fly, 1), PipelineUse::new(&burst, 1)];
             let desc = ArenaDesc { pipelines: &pipelines, ..ArenaDesc::new(3, 3) };
-            let arena = Arena::new(&context, allocator, &desc)?;
+            let arena = Arena::new(&context, allocator, desc)?;
             let capture = Capture::new(&context, &kernels);
 
             // The host reads all of them to check the captures. A program that only draws has them in device memory.

@@ -143,7 +143,7 @@ fn shaders_without_byte_loads_need_whole_dwords() {
         };
         let buffer = gpu.buffer(38, usage);
         let refused = memory(&buffer, &gpu) < 40 || !gpu.context().has_addresses();
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 1));
         let kernels = gpu.kernels();
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for; nothing is captured.

@@ -28,7 +28,7 @@ fn captures_fill_the_largest_buffer() {
     let kernels = gpu.kernels();
     let (records, vertex_count) = (MAX_BUFFER_SIZE / 48 * 3, 100_000_000);
     for resumed in [false, true] {
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 2));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 2));
         gpu.write(&counter, 0, &[0; 4]).unwrap();
         gpu.write(&target, (1 << 32) - 256, &[0xa5; 256]).unwrap();
         gpu.submit(|ctx, cmd| {

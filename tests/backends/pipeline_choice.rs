@@ -91,7 +91,7 @@ fn captured(
     let backwards: Vec<u32> = (0..drawn.vertices).rev().collect();
     let indices = gpu.filled(usage, &backwards);
     let kernels = gpu.kernels();
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 1));
     gpu.submit(|ctx, cmd| {
         let size_of_captured = drawn.captured_bytes();
         let buffers = [Some(CaptureBuffer {

@@ -223,7 +223,7 @@ fn an_own_pipeline_captures_and_rasterizes() {
         | gpu.context().buffer_usages(Backend::Vertex).capture;
     let target = gpu.buffer(CAPTURE_BYTES, usage);
     let kernels = gpu.kernels();
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 3));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 3));
 
     let captured_natively = native::lower(&Shader::new(vertex_words)).unwrap();
     let max = gpu.capabilities().limits.max_push_constants;

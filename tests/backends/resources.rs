@@ -141,7 +141,7 @@ fn draws_may_read_from_many_buffers() {
             .unwrap();
         let set = app.set.raw;
         let arena = ArenaSize { scratch: 1 << 16, upload: 1 << 16, ..ArenaDesc::new(1, 10).into() };
-        let found = app.capture(&arena, |recorder| {
+        let found = app.capture(arena, |recorder| {
             // SAFETY: as `capture` says; the arguments lie in their buffers.
             unsafe {
                 recorder.bind_descriptor_sets(0, &[set], &[])?;
@@ -204,7 +204,7 @@ fn limits_of_descriptors_are_named() {
     let arena = ArenaDesc::new(1, 20);
     let set = app.set.raw;
     let mut errors = Vec::new();
-    let found = app.capture(&arena, |recorder| {
+    let found = app.capture(arena, |recorder| {
         // SAFETY: as `capture` says.
         unsafe {
             recorder.bind_descriptor_sets(0, &[set], &[])?;
@@ -236,7 +236,7 @@ fn limits_of_descriptors_are_named() {
         error => panic!("{error}"),
     };
     // What the application binds itself does not last: kernels come before the draws.
-    let found = app.capture(&arena, |recorder| {
+    let found = app.capture(arena, |recorder| {
         // SAFETY: as `capture` says. The draw is refused, so nothing reads the set.
         unsafe {
             recorder.assume_descriptor_sets(0, 1)?;
@@ -247,7 +247,7 @@ fn limits_of_descriptors_are_named() {
                    reads: bind it in the capture (bind_descriptor_sets)";
     assert_eq!(refused(found), unknown);
     let one = ArenaSize { descriptor_sets: 1, ..arena.into() };
-    let found = app.capture(&one, |recorder| {
+    let found = app.capture(one, |recorder| {
         // SAFETY: as `capture` says.
         unsafe {
             recorder.bind_descriptor_sets(0, &[set], &[])?;
@@ -308,7 +308,7 @@ fn a_pipeline_may_have_more_sets_than_its_shader_uses() {
             // SAFETY: the context is of a live device, and the layouts are its.
             let made = unsafe { Pipeline::new(&ctx, &desc) }.unwrap();
             app.pipeline = app.gpu.own(made, |gpu, pipeline| gpu.destroy_pipeline(pipeline));
-            let found = app.capture(&ArenaDesc::new(1, 1), |recorder| {
+            let found = app.capture(ArenaDesc::new(1, 1), |recorder| {
                 // SAFETY: as `capture` says.
                 unsafe {
                     recorder.bind_descriptor_sets(0, &[set], &[])?;
@@ -335,7 +335,7 @@ fn captures_go_on_with_counters() {
         let set = app.set.raw;
         let (mut capture, pipeline, target) = (app.gpu.new_capture(), &app.pipeline, &app.target);
         let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(3, 8).into() };
-        let mut arena = app.gpu.arena(&desc);
+        let mut arena = app.gpu.arena(desc);
         let initial = vec![0xa5_u8; target.size() as usize];
         app.gpu.write(target, 0, &initial).unwrap();
         app.gpu
@@ -384,7 +384,7 @@ fn arenas_of_absurd_sizes_are_refused() {
             ArenaSize { upload: u64::MAX, scratch: 16, descriptor_sets: 1 },
             ArenaDesc::new(1 << 31, u64::MAX).into(),
         ] {
-            gpu.create_arena(&desc).unwrap_err();
+            gpu.create_arena(desc).unwrap_err();
         }
     }
 }

@@ -114,7 +114,7 @@ fn takes(gpu: &mut TestDevice, backend: Backend, command: Command) -> bool {
     let usage = usages.indirect | usages.index | usages.counter;
     let arguments = gpu.filled(usage, &[1u32, 1, 0, 0]);
     let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 1);
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 2));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 2));
     let kernels = gpu.kernels();
     let pass = (gpu.render_pass(), gpu.framebuffer());
     let recorded = gpu.submit(|ctx, cmd| {

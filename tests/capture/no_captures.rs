@@ -132,7 +132,7 @@ mod on_a_device {
         let pools = [QueryKind::TransformFeedbackStream, QueryKind::PrimitivesGenerated]
             .map(|kind| gpu.query_pool(kind, 1));
         let kernels = gpu.kernels();
-        let mut arena = gpu.arena(&ArenaDesc::new(4, 8));
+        let mut arena = gpu.arena(ArenaDesc::new(4, 8));
         let buffer = memory.raw();
         let submitted = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -221,7 +221,7 @@ mod on_a_device {
             unsafe { raw.create_query_pool(&info, None) }.unwrap()
         });
         let kernels = gpu.kernels();
-        let mut arena = gpu.arena(&ArenaDesc::new(4, 8));
+        let mut arena = gpu.arena(ArenaDesc::new(4, 8));
         let buffer = memory.raw();
         let recorded = gpu.submit(|ctx, cmd| {
             let counter = Some(CounterBuffer::new(buffer));

@@ -88,7 +88,7 @@ fn record(names: bool) -> Vec<String> {
         let pipeline = Pipeline::new(ctx, &PipelineDesc::new(&lowered)).unwrap();
         let kernels = Kernels::new(ctx).unwrap();
         kernels.prepare_each(ctx, &[Kernel::Resume], vk::PipelineCache::null()).unwrap();
-        let mut arena = Arena::new(ctx, allocator, &ArenaDesc::new(1, 1)).unwrap();
+        let mut arena = Arena::new(ctx, allocator, ArenaDesc::new(1, 1)).unwrap();
         let desc = vkxfb::BufferDesc {
             name: "captured",
             size: 64,

@@ -544,7 +544,7 @@ fn capture(
         let view = device.create_buffer_view(&info, None).unwrap();
         (view, make_sets(&device, layouts, frame.raw(), raw_objects, view))
     };
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 1));
     let kernels = gpu.kernels();
     let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
     let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };

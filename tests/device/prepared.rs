@@ -89,7 +89,7 @@ fn pipelines_are_created_when_they_are_needed() {
         assert_eq!(created(), 1);
 
         let desc = ArenaSize { scratch: 32 << 20, ..ArenaDesc::new(400, 4000).into() };
-        let mut arena = Arena::new(ctx, allocator, &desc).unwrap();
+        let mut arena = Arena::new(ctx, allocator, desc).unwrap();
         let desc = vkxfb::BufferDesc {
             name: "captured",
             size: 1 << 20,

@@ -127,7 +127,7 @@ fn pipelines_change_within_a_capture() {
         let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let size = expected.len() as u64;
         let target = gpu.buffer(size, usage);
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 8));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 8));
         let mut capture = Capture::new(gpu.context(), &gpu.kernels());
         let buffers = [Some(CaptureBuffer::new(target.raw(), size))];
         let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(&first) };

@@ -208,7 +208,7 @@ fn a_context_of_panvk_on_bifrost_records_no_indirect_command() {
         let pipeline = device::pipeline_of(&ctx, pass, &shader, &lowered, options);
 
         gpu.write(&target, 0, &vec![0xa5; target.size() as usize]).unwrap();
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 4));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 4));
         let kernels = gpu.kernels();
         INDIRECT.store(0, Ordering::Relaxed);
         gpu.submit(|_, cmd| {

@@ -122,7 +122,7 @@ fn without_contract(text: &str) -> Vec<usize> {
             .map(|line| line.trim_start())
             .take_while(|l| l.starts_with("///") || l.starts_with("#["));
         let is_around = |l: &&str| indentation(l) < indentation(line) && l.contains("impl");
-        let around = above.iter().rposition(|l| is_around(&l));
+        let around = above.iter().rposition(is_around);
         // The head of an implementation may take several lines.
         let is_of_trait = around.is_some_and(|at| {
             let head = lines[at..*number].join(" ");

@@ -50,7 +50,7 @@ impl ByRecorder {
             }
         }
         let backend = self.backend();
-        let mut arena = gpu.create_arena(&ARENA)?;
+        let mut arena = gpu.create_arena(ARENA)?;
         let sets = Sets::new(gpu.context(), &self.set_layouts, programs.len())?;
         let queries = match backend {
             Backend::Native | Backend::Vertex => None,

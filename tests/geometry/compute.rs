@@ -127,7 +127,7 @@ pub fn run(gpu: &mut TestDevice, case: &Case, lowered: &Lowered) -> Result<Found
         gpu.query_pool(QueryKind::TransformFeedbackStream, count),
         gpu.query_pool(QueryKind::PrimitivesGenerated, count),
     ];
-    let mut arena = gpu.arena(&arena(case, &pipeline));
+    let mut arena = gpu.arena(arena(case, &pipeline));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let (memory, kernels, pools) =

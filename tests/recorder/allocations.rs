@@ -121,7 +121,7 @@ impl Everything {
             restarted_indices: draws * u64::from(INDICES),
             ..ArenaDesc::new(4 * draws, 4 * draws)
         };
-        self.gpu.arena(&desc)
+        self.gpu.arena(desc)
     }
 
     /// Returns the number of allocations while this many draws are recorded.

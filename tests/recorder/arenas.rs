@@ -86,7 +86,7 @@ fn a_ring_serves_frame_after_frame() {
         let size = ArenaDesc::new(1, 1);
         // SAFETY: each submission is waited for; all is of one device.
         let mut ring = gpu
-            .submit_growing(|ctx, allocator, _| unsafe { ArenaRing::new(ctx, allocator, &size, 3) })
+            .submit_growing(|ctx, allocator, _| unsafe { ArenaRing::new(ctx, allocator, size, 3) })
             .unwrap();
         let mut buffers = std::collections::BTreeSet::new();
         for frame in 0..10 {
@@ -106,7 +106,7 @@ fn a_ring_serves_frame_after_frame() {
         }
         assert_eq!(buffers.len(), 3);
 
-        let mut arena = gpu.arena(&size);
+        let mut arena = gpu.arena(size);
         let mut fill = || {
             let filled = gpu.submit(|_, cmd| {
                 for _ in 0..100 {
@@ -157,7 +157,7 @@ fn the_attributes_of_a_pipeline_are_accounted_for() {
     let less = ArenaSize { upload: with.upload - 16, ..with };
     let sizes = [(less, false), (ArenaDesc::new(1, 0).into(), false), (with, true)];
     for (size, fits) in sizes {
-        let mut arena = gpu.arena(&size);
+        let mut arena = gpu.arena(size);
         let result = gpu.submit(|_, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
             unsafe {
@@ -194,7 +194,7 @@ fn a_dropped_recorder_leaves_a_capture_that_is_not_played() {
     let bound = [Some(CaptureBuffer::new(target.raw(), target.size()))];
     let desc = CaptureDesc { buffers: &bound, ..CaptureDesc::new(&pipeline) };
     let mut capture = gpu.new_capture();
-    let mut arena = gpu.arena(&ArenaDesc::new(2, 2));
+    let mut arena = gpu.arena(ArenaDesc::new(2, 2));
     gpu.submit(|_, cmd| {
         // SAFETY: all outlives the submission, which is waited for.
         unsafe {

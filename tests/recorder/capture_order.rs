@@ -389,7 +389,7 @@ impl Player {
         });
         let before: Vec<u32> = dwords.collect();
         gpu.write(&self.buffer, 0, bytemuck::cast_slice(&before)).unwrap();
-        let mut arena = gpu.arena(&ArenaDesc::new(1200, 1200));
+        let mut arena = gpu.arena(ArenaDesc::new(1200, 1200));
         let played = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -562,7 +562,7 @@ fn a_capture_before_one_that_fails_stays_recorded() {
 
 fn check_failure(gpu: &mut TestDevice, player: &Player, cases: &[Case; 2]) {
     let (_, expected) = player.run_each(gpu, cases, false);
-    let mut few = gpu.arena(&ArenaDesc::new(1, 4));
+    let mut few = gpu.arena(ArenaDesc::new(1, 4));
     let (recorded, captured) =
         player.run(gpu, |ctx, cmd, arena| {
             let mut capture = Capture::new(ctx, &player.kernels);

@@ -105,7 +105,7 @@ fn a_capture_is_played_as_often_as_needed() {
         let written = u64::from(DRAWS);
         for time in 0..3 {
             setup.prepare(gpu, resumed.unwrap_or(0));
-            let mut arena = gpu.arena(&ArenaDesc::new(1, written));
+            let mut arena = gpu.arena(ArenaDesc::new(1, written));
             let recorded = gpu.submit(|ctx, cmd| {
                 // SAFETY: as above.
                 let recorded = unsafe { capture.play(&mut *arena, cmd) }?;
@@ -130,7 +130,7 @@ fn what_is_refused_is_not_lost() {
     each(512, |gpu, setup, resumed, what| {
         let mut capture = gpu.new_capture();
         let (targets, counters) = (setup.buffers(), [setup.counter()]);
-        let mut arena = gpu.arena(&ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(1, 4).into() });
+        let mut arena = gpu.arena(ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(1, 4).into() });
         let desc = CaptureDesc {
             buffers: &targets,
             counters: if resumed.is_some() { &counters } else { &[] },
@@ -167,7 +167,7 @@ fn an_access_that_grows_serves_two_recordings() {
         setup.prepare(&mut gpu, 0);
         let mut capture = gpu.new_capture();
         let desc = ArenaSize { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
-        let mut arena = gpu.arena(&desc);
+        let mut arena = gpu.arena(desc);
         let (targets, counters) = (setup.buffers(), [setup.counter()]);
         let recorded = gpu.submit_growing(|ctx, allocator, cmd| {
             // SAFETY: all outlives the submission, which is waited for.
@@ -202,7 +202,7 @@ fn an_arena_grows_to_what_is_drawn() {
         let (mut gpu, setup) = open(*profile, *resources, draws + 3);
         let mut capture = gpu.new_capture();
         let desc = ArenaSize { upload: 4 << 10, scratch: 4 << 10, descriptor_sets: 1 };
-        let mut arena = gpu.arena(&desc);
+        let mut arena = gpu.arena(desc);
         for resumed in [None, Some(3), Some(3)] {
             let what = format!("{profile:?} {resources:?} {resumed:?}");
             setup.prepare(&mut gpu, resumed.unwrap_or(0));

@@ -207,7 +207,7 @@ fn copy_results(
     let usage = gpu.context().buffer_usages(Backend::Compute).query_results;
     let target = gpu.create_buffer(256, usage, MemoryLocation::Readback).unwrap();
     let target = gpu.own(target, Gpu::destroy_buffer);
-    let mut arena = gpu.arena(&ArenaDesc::new(4, 0));
+    let mut arena = gpu.arena(ArenaDesc::new(4, 0));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         f(ctx, &mut arena, &kernels, cmd, &pool, target.raw());
@@ -256,7 +256,7 @@ fn record(
     f: impl FnOnce(&mut Recorder<'_>) -> Result<(), RuntimeError>,
 ) -> Result<(), RuntimeError> {
     let pipeline = device::restarting_pipeline(gpu, ProvokingVertex::First);
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 1));
     let mut capture = gpu.new_capture();
     let desc = CaptureDesc::new(&pipeline);
     let mut result = Ok(());
@@ -323,7 +323,7 @@ fn attributes_end_within_the_memory_of_their_buffer() {
     // SAFETY: the buffer is live.
     let memory =
         unsafe { gpu.context().device().get_buffer_memory_requirements(buffer.raw()) }.size;
-    let mut arena = gpu.arena(&ArenaDesc::new(2, 2));
+    let mut arena = gpu.arena(ArenaDesc::new(2, 2));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         for (size, is_right) in [(1017, true), (memory / 4 * 4 + 1, false)] {
@@ -363,7 +363,7 @@ fn kernels_of_no_device_are_refused() {
         let ctx = Context::new(gpu.instance(), device, caps, native).unwrap();
         Kernels::new(&ctx).unwrap()
     };
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 1));
     gpu.submit(|ctx, cmd| {
         let mut capture = Capture::new(ctx, &kernels);
         // SAFETY: it is refused.
@@ -428,7 +428,7 @@ fn buffers_are_as_large_as_the_device_takes() {
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
         let buffer = gpu.create_buffer(size, usage, MemoryLocation::Device).map(|_| ());
         let desc = ArenaSize { upload: 16, scratch: size, descriptor_sets: 0 };
-        let arena = gpu.create_arena(&desc).map(|_| ());
+        let arena = gpu.create_arena(desc).map(|_| ());
         for found in [buffer, arena] {
             assert!(
                 matches!(found, Err(GpuError::Runtime(RuntimeError::Limit { .. }))),
@@ -451,7 +451,7 @@ fn vertex_bindings_are_the_device_s() {
     let usage = gpu.context().buffer_usages(Backend::Native).capture
         | gpu.context().buffer_usages(Backend::Native).vertex;
     let buffer = gpu.buffer(64, usage);
-    let mut arena = gpu.arena(&ArenaDesc::new(0, 0));
+    let mut arena = gpu.arena(ArenaDesc::new(0, 0));
     let kernels = gpu.kernels();
     let binding = gpu.capabilities().limits.max_vertex_bindings;
     gpu.submit(|ctx, cmd| {

@@ -54,7 +54,7 @@ impl Buffers {
         let indices = gpu.filled(gpu.context().buffer_usages(COMPUTE).index, &values);
         let usage = gpu.context().buffer_usages(COMPUTE).capture;
         let target = gpu.buffer(u64::from(COUNT) * 3 * STRIDE, usage);
-        let arena = gpu.arena(&ArenaDesc {
+        let arena = gpu.arena(ArenaDesc {
             restarted_draws: 1,
             restarted_indices: COUNT.into(),
             ..ArenaDesc::new(1, 1)

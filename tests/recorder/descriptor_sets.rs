@@ -455,7 +455,7 @@ fn what_a_recorded_part_disturbed_is_known_to_who_plays_the_rest() {
     let desc = PipelineDesc { topology: Some(POINTS.into()), ..PipelineDesc::new(&lowered) };
     let without_sets = objects.gpu.pipeline(&desc);
     let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(2, 2).into() };
-    let mut arena = objects.gpu.arena(&desc);
+    let mut arena = objects.gpu.arena(desc);
     let mut capture = objects.gpu.new_capture();
     let Objects { gpu, pipeline, target, .. } = &mut objects;
     let buffers = [Some(CaptureBuffer::new(target.raw(), target.size()))];

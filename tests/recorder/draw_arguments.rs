@@ -101,7 +101,7 @@ impl Captured {
         let vertices = gpu.buffer(u64::from(STRIDE * VERTICES), vertex_usage);
         let counters = gpu.filled(counter_usage, &DRAWS.map(|(counter, ..)| counter));
         let commands = gpu.buffer(4 + 20 * MANY as u64, command_usage);
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 1));
         let mut capture = gpu.new_capture();
         let (buffer, size) = (vertices.raw(), vertices.size());
         let buffers = [Some(CaptureBuffer::new(buffer, size))];
@@ -139,7 +139,7 @@ impl Captured {
     ) -> Result<Vec<[u32; 4]>, GpuError> {
         gpu.write(&self.commands, 0, &vec![0xa5; self.commands.size() as usize])?;
         // Draws that are added later take memory for 16 draws, and for twice as many at a time.
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 48));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 48));
         let kernels = gpu.kernels();
         let recorded = gpu.submit(|ctx, cmd| {
             let mut commands = DrawCommands { buffer: self.commands.raw(), offset: 4, stride };
@@ -184,7 +184,7 @@ impl Captured {
     ) -> Vec<u8> {
         let usage = gpu.context().buffer_usages(Backend::Native).capture;
         let target = gpu.filled(usage, &[0xa5_u8; DRAWN as usize]);
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 1));
         let mut capture = gpu.new_capture();
         let vertices = VertexBuffer::new(0, self.vertices.raw(), self.vertices.size());
         let buffers = [Some(CaptureBuffer::new(target.raw(), DRAWN))];
@@ -319,7 +319,7 @@ fn what_cannot_be_drawn_is_refused() {
     let mut gpu = device::open(Profile::Bifrost);
     let usage = gpu.context().buffer_usages(Backend::Compute).draw_commands;
     let buffer = gpu.buffer(16, usage);
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 1));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let commands = DrawCommands { buffer: buffer.raw(), offset: 0, stride: 16 };

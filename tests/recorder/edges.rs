@@ -112,7 +112,7 @@ fn counts_pass_64_bits() {
         for resumed in [None, Some(0)] {
             let arena = ArenaDesc::new(1, 4);
             let (recorded, found, position) =
-                scene.capture(&arena, &[], resumed, |recorder, pools| {
+                scene.capture(arena, &[], resumed, |recorder, pools| {
                     begin_queries(recorder, pools)?;
                     // SAFETY: as `capture` says.
                     unsafe {
@@ -147,7 +147,7 @@ fn hostile_counters_are_harmless() {
         for counter in [1, 2, 3, 4, 19, size - 17, size - 16, size - 1, size, size + 1, u32::MAX] {
             let draw = Draw::new(9);
             let (_, found, position) =
-                scene.capture(&ArenaDesc::new(1, 1), &[], Some(counter), |recorder, _| {
+                scene.capture(ArenaDesc::new(1, 1), &[], Some(counter), |recorder, _| {
                     // SAFETY: as `capture` says.
                     unsafe { recorder.draw(POINTS, &draw) }
                 });
@@ -171,7 +171,7 @@ fn nothing_is_captured_without_draws() {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         for (resumed, position) in [(None, 0), (Some(20), 20)] {
             let (recorded, found, end) =
-                scene.capture(&ArenaDesc::new(1, 2), &[], resumed, |recorder, pools| {
+                scene.capture(ArenaDesc::new(1, 2), &[], resumed, |recorder, pools| {
                     begin_queries(recorder, pools)?;
                     KINDS.into_iter().try_for_each(|kind| recorder.end_query(kind, 0))
                 });
@@ -193,7 +193,7 @@ fn empty_ranges_hold_nothing() {
             scene.size = size;
             let draw = Draw { vertex_count: 3, instance_count: 2, ..Draw::default() };
             let arena = ArenaDesc::new(1, 3);
-            let (_, found, position) = scene.capture(&arena, &[], resumed, |recorder, pools| {
+            let (_, found, position) = scene.capture(arena, &[], resumed, |recorder, pools| {
                 begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }?;
@@ -213,7 +213,7 @@ fn queries_are_used_again_in_a_command_buffer() {
     for resources in device::RESOURCES {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(2, 4).into() };
-        let mut arena = scene.gpu.arena(&desc);
+        let mut arena = scene.gpu.arena(desc);
         let (mut capture, pool) = (scene.gpu.new_capture(), &scene.pools[1]);
         let recorded = scene.gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -246,7 +246,7 @@ fn a_query_is_active_for_one_stream() {
     for resources in device::RESOURCES {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         let desc = ArenaSize { descriptor_sets: 8, ..ArenaDesc::new(2, 2).into() };
-        let mut arena = scene.gpu.arena(&desc);
+        let mut arena = scene.gpu.arena(desc);
         let (mut capture, [stream, generated]) = (scene.gpu.new_capture(), &scene.pools);
         let recorded = scene.gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
@@ -280,7 +280,7 @@ fn queries_are_available_once_they_end() {
         let mut scene = Scene::new(resources, &ProbeShader::identify());
         for resumed in [None, Some(0)] {
             let draw = Draw::new(3);
-            scene.capture(&ArenaDesc::new(1, 1), &[], resumed, |recorder, pools| {
+            scene.capture(ArenaDesc::new(1, 1), &[], resumed, |recorder, pools| {
                 begin_queries(recorder, pools)?;
                 // SAFETY: as `capture` says.
                 unsafe { recorder.draw(POINTS, &draw) }
@@ -294,7 +294,7 @@ fn queries_are_available_once_they_end() {
 #[test]
 fn draws_outside_of_captures_are_not_captured() {
     let mut scene = Scene::new(Resources::Best, &ProbeShader::identify());
-    let mut arena = scene.gpu.arena(&ArenaDesc::new(1, 3));
+    let mut arena = scene.gpu.arena(ArenaDesc::new(1, 3));
     let (mut capture, pools) = (scene.gpu.new_capture(), &scene.pools);
     let recorded = scene.gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
@@ -342,7 +342,7 @@ fn draws_of_refused_vertex_buffers_are_not_captured() {
     let stride = shader.stride(0).unwrap() as usize;
     let draw = Draw::new(2);
     let arena = ArenaSize { upload: 4096, ..ArenaDesc::new(1, 2).into() };
-    let (_, found, _) = scene.capture(&arena, &buffers, None, |recorder, _| {
+    let (_, found, _) = scene.capture(arena, &buffers, None, |recorder, _| {
         // SAFETY: as `capture` says.
         unsafe {
             recorder.draw(POINTS, &draw)?;

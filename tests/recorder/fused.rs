@@ -200,7 +200,7 @@ impl Cases {
         let counters: Vec<u32> = cases.iter().flat_map(|case| case.counters).collect();
         gpu.write(&self.counters, 0, bytemuck::cast_slice(&counters)).unwrap();
         let all = u64::from(CASES);
-        let mut arena = gpu.arena(&ArenaDesc::new(2 * all, 4 * all));
+        let mut arena = gpu.arena(ArenaDesc::new(2 * all, 4 * all));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {

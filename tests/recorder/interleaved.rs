@@ -46,7 +46,7 @@ fn capture(storage_buffers: u32, has_queries: bool) {
     let memory = gpu.filled(usage, &[0_u8; COUNTERS[1] as usize + 4]);
     let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 1);
     let mut capture = gpu.new_capture();
-    let mut arena = gpu.arena(&ArenaDesc::new(4, 8));
+    let mut arena = gpu.arena(ArenaDesc::new(4, 8));
     let [first, second] =
         COUNTERS.map(|offset| Some(CounterBuffer { buffer: memory.raw(), offset }));
 

@@ -179,7 +179,7 @@ fn check(gpu: &mut TestDevice, pipeline: &Pipeline, case: &Case, expected: &[u8]
         restarted_indices: draws * case.indices.len() as u64,
         ..ArenaDesc::new(1, draws)
     };
-    let mut arena = gpu.arena(&desc);
+    let mut arena = gpu.arena(desc);
     let mut capture = gpu.new_capture();
 
     let bound = CaptureBuffer::new(target.raw(), target.size());

@@ -84,7 +84,7 @@ impl NativeCaptures {
         let ctx = unsafe { Context::new(instance, device, caps, enabled) }.unwrap();
         let size = self.target.size();
         self.gpu.write(&self.target, 0, &vec![0xff; size as usize]).unwrap();
-        let mut arena = self.gpu.arena(&ArenaDesc::new(1, 1));
+        let mut arena = self.gpu.arena(ArenaDesc::new(1, 1));
         let kernels = self.gpu.kernels();
         let pass = (self.gpu.render_pass(), self.gpu.framebuffer());
         let provoking = ProvokingVertex::First;

@@ -75,7 +75,7 @@ impl Both {
             gpu.context().device().destroy_query_pool(pool, None);
         });
         let own = gpu.query_pool(kind, count);
-        let mut arena = gpu.arena(&ArenaDesc::new(8, 8));
+        let mut arena = gpu.arena(ArenaDesc::new(8, 8));
         gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             unsafe {
@@ -131,7 +131,7 @@ fn copied(
 ) -> Vec<u8> {
     let usage = gpu.context().buffer_usages(Backend::Compute).query_results;
     let target = gpu.filled(usage, &vec![BEFORE; size]);
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 0));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 0));
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         copy(ctx, &mut arena, &kernels, cmd, target.raw());
@@ -395,7 +395,7 @@ fn poll(resources: Resources, count: u32, omitted: Option<Barrier>) -> Option<Qu
     let pool = gpu.query_pool(QueryKind::TransformFeedbackStream, 2);
     let parts = 8 * u64::from(WAYS);
     let desc = ArenaSize { descriptor_sets: 8 * WAYS, ..ArenaDesc::new(parts, parts).into() };
-    let mut arena = gpu.arena(&desc);
+    let mut arena = gpu.arena(desc);
     let (gpu, ctx) = (&*gpu, gpu.context());
     let flying = Flying::new(gpu, WAYS);
     for way in 0..WAYS {
@@ -510,7 +510,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
         unsafe { gpu.omit_barrier(omitted) };
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 2));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 2));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe {
@@ -536,7 +536,7 @@ fn no_barrier_of_an_end_can_be_left_out() {
 fn who_waits_needs_no_fence() {
     let (mut gpu, setup) = open(Resources::Best, Backend::Compute);
     let pools = KINDS.map(|kind| gpu.query_pool(kind, 3));
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 4));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 4));
     let (gpu, ctx) = (&*gpu, gpu.context());
     let flying = Flying::new(gpu, 1);
     flying.record(ctx, 0, |cmd| {
@@ -597,7 +597,7 @@ fn the_host_resets_queries() {
                 Some(QueryResult { primitives_written: counted, primitives_needed: counted })
             );
         };
-        let mut arena = gpu.arena(&ArenaDesc::new(6, 6));
+        let mut arena = gpu.arena(ArenaDesc::new(6, 6));
         let mut count = |gpu: &mut TestDevice, query, counted| {
             gpu.submit(|ctx, cmd| {
                 // SAFETY: everything outlives the submission, which is waited for.

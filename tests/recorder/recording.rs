@@ -93,7 +93,7 @@ fn share_dispatches(resources: Resources, topologies: &[PrimitiveTopology]) {
     let counter = setup.counter();
     for (from, to) in [(None, None), (None, counter), (counter, counter)] {
         gpu.write(&setup.counters, 0, &[0; 16]).unwrap();
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 1000));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 1000));
         let recorded = gpu.submit(|ctx, cmd| {
             // SAFETY: everything outlives the submission, which is waited for.
             let recorded = unsafe { setup.record_draws(ctx, cmd, &mut arena, [from, to], &draws) };
@@ -138,7 +138,7 @@ fn a_small_capture_is_one_dispatch() {
         let all: Vec<u32> = once.repeat(TIMES)[..(TIMES - 1) * once.len() + 3].to_vec();
         let options = OpenOptions { resources, storage_buffers, ..Default::default() };
         let (mut gpu, setup) = open(options, 16 * all.len() as u64 + 32);
-        let mut arena = gpu.arena(&ArenaDesc::new(6, 6));
+        let mut arena = gpu.arena(ArenaDesc::new(6, 6));
         let counter = setup.counter();
         let recorded = gpu.submit(|ctx, cmd| {
             let mut record = |counters| {
@@ -170,7 +170,7 @@ fn a_small_capture_is_one_dispatch() {
 fn captures_in_order_have_a_barrier() {
     for resources in device::RESOURCES {
         let (mut gpu, setup) = open(by(resources, Profile::Full), 4096);
-        let mut arena = gpu.arena(&ArenaDesc::new(8, 16));
+        let mut arena = gpu.arena(ArenaDesc::new(8, 16));
         let counter = setup.counter();
         let bound = setup.buffers();
         let recorded = gpu.submit(|ctx, cmd| {
@@ -221,7 +221,7 @@ fn draws_of_few_workgroups_are_fused() {
     for (resources, most_resumed) in [(Resources::Best, MOST), (Resources::Descriptors, 1)] {
         let (mut gpu, setup) = open(by(resources, Profile::Full), 16 * 2000);
         let other = setup.counter().map(|counter| CounterBuffer { offset: 4, ..counter });
-        let mut arena = gpu.arena(&ArenaDesc::new(8, 8));
+        let mut arena = gpu.arena(ArenaDesc::new(8, 8));
         let size = 64;
         let counter = setup.counter();
         let recorded = gpu.submit(|ctx, cmd| {
@@ -256,7 +256,7 @@ fn large_draws_are_dispatched_alone() {
     let draws = [draw(10), draw(20), draw(20_000), draw(30_000), draw(30), draw(40)];
     let records = expected(&draws);
     let (mut gpu, setup) = open(by(Resources::Best, Profile::Bifrost), 16 * records.len() as u64);
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 6));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 6));
     let recorded = gpu.submit(|ctx, cmd| {
         // SAFETY: everything outlives the submission, which is waited for.
         unsafe { setup.record_draws(ctx, cmd, &mut arena, [None; 2], &draws) }
@@ -285,7 +285,7 @@ fn a_command_buffer_is_executed_many_times() {
         // The last execution finds no room for its last draws.
         let size = 16 * (TIMES * once.len() - 40) as u64;
         let (mut gpu, setup) = open(by(resources, profile), size);
-        let mut arena = gpu.arena(&ArenaDesc::new(1, 3));
+        let mut arena = gpu.arena(ArenaDesc::new(1, 3));
         let ctx = gpu.context().clone();
         let (queue, family) = gpu.queue();
         let device = ctx.device();
@@ -340,7 +340,7 @@ fn no_barrier_can_be_left_out() {
             restarted_indices: MANY.into(),
             ..ArenaDesc::new(4, 4)
         };
-        let mut arena = gpu.arena(&desc);
+        let mut arena = gpu.arena(desc);
         let counter = setup.counter();
         let strip = PrimitiveTopology::TriangleStrip;
         let recorded = gpu.submit(|ctx, cmd| {
@@ -392,7 +392,7 @@ fn a_consumer_without_its_barrier_is_reported() {
         return skip(Why::Expected("without the validation layer"));
     }
     let (mut gpu, setup) = open(by(Resources::Descriptors, Profile::Full), 4096);
-    let mut arena = gpu.arena(&ArenaDesc::new(4, 4));
+    let mut arena = gpu.arena(ArenaDesc::new(4, 4));
     let mut messages = |omitted: Option<Barrier>| {
         // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
         // after another.
@@ -435,7 +435,7 @@ fn few_of_many_indices_are_drawn() {
     let usage = gpu.context().buffer_usages(COMPUTE).indirect;
     let arguments = gpu.filled(usage, &[DRAWN, 1, 0, 0, 0]);
     let restarting = device::restarting_pipeline(&gpu, ProvokingVertex::First);
-    let mut arena = gpu.arena(&ArenaDesc {
+    let mut arena = gpu.arena(ArenaDesc {
         restarted_draws: 1,
         restarted_indices: BOUND.into(),
         ..ArenaDesc::new(1, 1)
@@ -468,7 +468,7 @@ fn few_of_many_indices_are_drawn() {
 #[test]
 fn refusals_name_the_rule() {
     let (mut gpu, setup) = open(OpenOptions::default(), 1024);
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 1));
     let counter = setup.counter();
     let Setup { pipeline, kernels, target, .. } = &setup;
     let errors = gpu.submit(|ctx, cmd| {

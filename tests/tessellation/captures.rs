@@ -160,7 +160,7 @@ fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
         pipelines: &[used],
         ..ArenaDesc::new(1, all)
     };
-    let mut arena = gpu.arena(&desc);
+    let mut arena = gpu.arena(desc);
     let kernels = gpu.kernels();
     gpu.submit(|ctx, cmd| {
         let buffer = memory.raw();

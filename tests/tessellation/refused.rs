@@ -284,7 +284,7 @@ fn pipelines_and_draws_of_patches_are_checked() {
 /// What is said of a draw of patches.
 fn draw(gpu: &mut TestDevice, desc: &PipelineDesc<'_>) -> RuntimeError {
     let pipeline = gpu.pipeline(desc);
-    let mut arena = gpu.arena(&ArenaDesc::new(1, 1));
+    let mut arena = gpu.arena(ArenaDesc::new(1, 1));
     let kernels = gpu.kernels();
     let mut said = None;
     gpu.submit(|ctx, cmd| {

@@ -138,7 +138,7 @@ fn geometry_shaders_are_refused_with_a_reason() {
     refused(refusal, SHADER, "the module has no geometry shader; it has: ");
     // What is wrong with the vertex shader is not put down to the geometry shader.
     let refusal = made(passed, &right, &|info| info.p_name = c"other".as_ptr());
-    refused(refusal, SHADER, "the shader cannot be captured: the module has no vertex shader");
+    refused(refusal, SHADER, "captured: vertex shader: the module has no vertex shader");
 
     // Outputs are those of the geometry shader alone, and a buffer has those of one stream.
     refused(made(&[c"first"], &right, &same), SHADER, "'first'");

@@ -40,14 +40,14 @@ const EXAMPLES: &str = "Examples:
   vkxfb probe reproduce --topology triangle-strip strip
   cd strip && cc main.c -o reproduce -lvulkan && ./reproduce
 
-The program captures one draw by the driver's VK_EXT_transform_feedback, prints
-the vertices that it captured beside those that the specification demands, and
-exits with 1 where they differ. It needs a C compiler (C99), and the headers
-and the loader of Vulkan, but not vkxfb. A report of vkxfb probe says with
-which arguments it shows a finding. Existing files are replaced.
+The program captures one draw by the driver's VK_EXT_transform_feedback,
+prints the vertices that it captured beside those that the specification
+demands, and exits with 1 where they differ. It needs a C compiler (C99), and
+the headers and the loader of Vulkan, but not vkxfb. A report of vkxfb probe
+says with which arguments it shows a finding. Existing files are replaced.
 
-Exit status: 0 the program is written; 2 there is none for these shaders, or a
-file cannot be written.";
+Exit status: 0 the program is written; 2 there is none for these shaders, or
+a file cannot be written.";
 
 /// Writes the program, and returns the exit status.
 pub(super) fn run(arguments: &ReproduceArguments) -> Result<u8> {

@@ -97,7 +97,7 @@ impl Xfb {
             let hal = adapter.as_hal::<Vulkan>().context("not an adapter of Vulkan")?;
             let instance = hal.shared_instance().raw_instance();
             let mut allocator = SimpleAllocator::new(instance, hal.raw_physical_device(), &context);
-            let arena = Arena::new(&context, &mut allocator, &ArenaDesc::new(1, 1))?;
+            let arena = Arena::new(&context, &mut allocator, ArenaDesc::new(1, 1))?;
             Ok(Self { context, allocator, pipeline, kernels, arena, set, buffers: Vec::new() })
         }
     }

@@ -389,7 +389,7 @@ impl Captures {
         unsafe {
             let arena = match &mut self.arena {
                 Some(arena) => arena,
-                none => none.insert(Arena::new(emulation.context(), &mut memory, &ARENA)?),
+                none => none.insert(Arena::new(emulation.context(), &mut memory, ARENA)?),
             };
             call(&emulation, arena.growing(&mut memory))
         }

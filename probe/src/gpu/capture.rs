@@ -177,7 +177,7 @@ impl Gpu {
                         for filled in [&*initial, vertices, back] {
                             gpu.flush(filled)?;
                         }
-                        let mut arena = gpu.create_arena(&arena)?;
+                        let mut arena = gpu.create_arena(arena)?;
                         let buffers = Buffers { targets, vertices, initial, back };
                         let captured = unsafe { gpu.run(&placed, &buffers, &mut arena) };
                         gpu.destroy_arena(arena);

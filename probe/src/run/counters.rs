@@ -229,7 +229,7 @@ fn with_memory(
     gpu.with_buffer(bytes.len() as u64, usage, MemoryLocation::Device, |gpu, memory| {
         gpu.write(memory, 0, &bytes)?;
         let count = combinations.len() as u64;
-        let mut arena = gpu.create_arena(&ArenaDesc::new(count, count))?;
+        let mut arena = gpu.create_arena(ArenaDesc::new(count, count))?;
         let kernels = gpu.kernels();
         let (render_pass, framebuffer) = (gpu.render_pass(), gpu.framebuffer());
         let is_graphics = backend != Backend::Compute;

@@ -116,7 +116,7 @@ fn of_draw(
     })?;
     let mut least = Duration::MAX;
     for _ in 0..ROUNDS {
-        let mut arena = gpu.create_arena(&ArenaDesc::new(1, 1))?;
+        let mut arena = gpu.create_arena(ArenaDesc::new(1, 1))?;
         let time = submit(gpu, pipeline, target, vertices, &mut arena);
         gpu.destroy_arena(arena);
         least = least.min(time?);

@@ -24,6 +24,7 @@ send_and_sync! {
         DrawFeatures, Gpu, GpuError, HostMemory, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
         Step, Timestamps, Tool, VertexData<'static>,
     }
+    vkxfb_probe::demand { Demand }
     vkxfb_probe::picture { CapturedBy<'static>, Drawing }
     vkxfb_probe::plan { Batch<'static>, BatchTooLarge, CaseGroup<'static>, Plan }
     vkxfb_probe::records { Differences, Records<'static>, RecordsDiffer }
@@ -31,6 +32,7 @@ send_and_sync! {
         BackendSupport, CapturedStage, Case, CaseResult, Cell, DeviceInfo, Failure, Findings, HostInfo, LostCase, Outcome, ProbeReport,
         Results, Row, Trace,
     }
+    vkxfb_probe::reproduce { ProgramFile, ReproduceError, ReproducedDraw }
     vkxfb_probe::run { Event, Position, Progress<'static> }
     vkxfb_probe::self_test { Check }
     vkxfb_probe::sentinel { Fill }

@@ -58,7 +58,7 @@ impl Queries {
         let usage = gpu.context().buffer_usages(vkxfb::lower::Backend::Compute).query_results;
         let location = MemoryLocation::Readback;
         let target = gpu.create_buffer(size, usage, location)?;
-        let mut arena = gpu.create_arena(&ArenaDesc::new(1, 0))?;
+        let mut arena = gpu.create_arena(ArenaDesc::new(1, 0))?;
         let kernels = gpu.kernels();
         let copied = gpu.submit(|ctx, cmd| {
             let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WITH_AVAILABILITY;

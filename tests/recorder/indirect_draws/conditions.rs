@@ -74,7 +74,7 @@ fn predicates_discard_draws_of_every_command() {
         });
         for (condition, is_drawn) in conditions {
             for number in 0..COMMANDS {
-                let found = captures.capture(FIRST, 100, &desc, &[], |recorder| {
+                let found = captures.capture(FIRST, 100, desc, &[], |recorder| {
                     // SAFETY: all buffers outlive the submission.
                     unsafe {
                         recorder.bind_index_buffer(&bound)?;
@@ -100,7 +100,7 @@ fn a_condition_holds_up_to_its_end() {
     for mut captures in captures::all() {
         let words = captures.buffer(&[0, 1]);
         let desc = ArenaDesc::new(1, 8);
-        let found = captures.capture(0, 8, &desc, &[], |recorder| {
+        let found = captures.capture(0, 8, desc, &[], |recorder| {
             for (vertex, place) in (0..).zip([None, Some(0), Some(1), Some(0), None]) {
                 let point = Draw {
                     vertex_count: 1,
@@ -155,7 +155,7 @@ fn a_predicate_without_its_barrier_is_reported() {
                 }
             }
         };
-        captures.capture_behind(write, 0, 8, &ArenaDesc::new(1, 1), &[], |recorder| {
+        captures.capture_behind(write, 0, 8, ArenaDesc::new(1, 1), &[], |recorder| {
             let draw = Draw::new(4);
             // SAFETY: as above.
             unsafe {
@@ -179,7 +179,7 @@ fn conditions_begin_and_end() {
     let mut captures = Captures::new(Resources::Best, Profile::Full);
     let words = captures.buffer(&[1, 0]);
     let desc = ArenaDesc::new(1, 1);
-    captures.capture(0, 1, &desc, &[], |recorder| {
+    captures.capture(0, 1, desc, &[], |recorder| {
         let mut condition =
             ConditionalRendering { buffer: words.raw(), offset: 2, inverted: false };
         let mut begin = |recorder: &mut Recorder<'_>, offset| {

@@ -31,7 +31,7 @@ fn a_million_draws_cost_what_one_does() {
             // As much as 100 records take, and a group.
             let desc = ArenaSize { upload: 1 << 10, scratch: 8 << 10, descriptor_sets: 2 };
             let pools = std::slice::from_ref(&pool);
-            captures.capture(0, 100, &desc, pools, |recorder| {
+            captures.capture(0, 100, desc, pools, |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {
                     if has_query {
@@ -80,7 +80,7 @@ fn commands_that_the_buffer_does_not_hold_are_refused_by_descriptors() {
             let (buffer, count) = (arguments.raw(), Some((counts.raw(), 0)));
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 16, count };
             let mut refused = None;
-            let found = captures.capture(0, 100, &desc, &[], |recorder| {
+            let found = captures.capture(0, 100, desc, &[], |recorder| {
                 // SAFETY: all buffers outlive the submission, and no more than three commands are
                 // read.
                 refused = unsafe { recorder.draw_indirect(POINTS, &draw) }.err();
@@ -127,7 +127,7 @@ fn many_restarted_draws_cost_what_one_does() {
             let buffer = arguments.raw();
             let draw = IndirectDraw { buffer, offset: 0, draw_count, stride: 20, count };
             let desc = ArenaSize { upload: 1 << 10, scratch: 32 << 10, descriptor_sets: 2 };
-            captures.capture(0, 100, &desc, &[], |recorder| {
+            captures.capture(0, 100, desc, &[], |recorder| {
                 // SAFETY: all buffers outlive the submission.
                 unsafe {
                     recorder.bind_index_buffer(&bound)?;

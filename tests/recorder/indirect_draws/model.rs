@@ -113,7 +113,7 @@ fn check(captures: &mut Captures, calls: &[Call], room: u32) {
         captures.gpu.query_pool(KINDS[i], count)
     });
     let desc = ArenaSize { upload: 1 << 16, scratch: 1 << 20, descriptor_sets: 2 };
-    let found = captures.capture(0, room, &desc, &pools, |recorder| {
+    let found = captures.capture(0, room, desc, &pools, |recorder| {
         let mut query = None;
         for (call, (start, end)) in calls.iter().zip(&places) {
             // SAFETY: all buffers outlive the submission.

@@ -23,7 +23,7 @@ fn any_index_restarts() {
             count: None,
         };
         let desc = ArenaSize { upload: 1 << 12, scratch: 1 << 14, descriptor_sets: 4 };
-        let found = captures.capture(0, 100, &desc, &[], |recorder| {
+        let found = captures.capture(0, 100, desc, &[], |recorder| {
             assert_eq!(
                 recorder.set_primitive_restart_index(7).unwrap_err().to_string(),
                 "no index buffer is bound in the capture: bind one before (bind_index_buffer)"
@@ -58,7 +58,7 @@ fn what_is_beyond_the_indices_does_not_restart() {
         let bound = IndexBuffer::new(indices.raw(), 16, IndexType::Uint32);
         let draw = DrawIndexed::new(70);
         let desc = ArenaSize { upload: 1 << 12, scratch: 16 << 10, descriptor_sets: 4 };
-        let found = captures.capture(0, 200, &desc, &[], |recorder| {
+        let found = captures.capture(0, 200, desc, &[], |recorder| {
             // SAFETY: all buffers outlive the submission.
             unsafe {
                 recorder.bind_index_buffer(&bound)?;
