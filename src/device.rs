@@ -6,10 +6,10 @@ use ash::vk;
 
 use crate::lower::Backend;
 use crate::runtime::{
-    ArenaDesc, ArenaRing, Buffer, BufferDesc, Capabilities, Capture, CaptureDesc, ConsumerScope,
-    Context, CounterBuffer, Destroy, Kernels, MemoryAllocator, MemoryLocation, Pipeline, Profile,
-    QueryKind, QueryPool, Recorded, Recorder, RuntimeError, SimpleAllocator, Stages, StagesError,
-    required_features,
+    ArenaDesc, ArenaRing, Buffer, BufferDesc, ByteCountDraw, Capabilities, Capture, CaptureDesc,
+    ConsumerScope, Context, CounterBuffer, Destroy, DrawCommands, Kernels, MemoryAllocator,
+    MemoryLocation, Pipeline, Profile, QueryKind, QueryPool, Recorded, Recorder, RuntimeError,
+    SimpleAllocator, Stages, StagesError, required_features,
 };
 
 /// An allocator that a [`Device`] owns.
@@ -47,8 +47,9 @@ const DRAWS: u64 = 64;
 /// # } }
 /// ```
 ///
-/// An engine that allocates memory, places barriers or records in several threads by its own rules makes these objects
-/// itself, or takes them from here: every function of this type is made of a few calls that are public.
+/// An engine whose arenas come from its own allocator, or that places barriers or records in several threads by its own
+/// rules, makes these objects itself, or takes them from here: every function of this type is made of a few calls that
+/// are public.
 ///
 /// Dropping a device destroys nothing: [`destroy`](Self::destroy) does.
 pub struct Device {
@@ -127,6 +128,10 @@ impl Device {
 
     /// Captures on an existing device, which was created with `info`: its extensions, and its features in
     /// `pEnabledFeatures` or in its chain. Queues are not read, and `info` may leave out what captures do not need.
+    ///
+    /// The device needs the feature `bufferDeviceAddress`, or else `shaderStorageBufferArrayDynamicIndexing`; it needs
+    /// neither `geometryShader` nor `tessellationShader`. What captures use in addition, where it is enabled, is in
+    /// [`RequiredFeatures`](crate::runtime::RequiredFeatures).
     ///
     /// # Errors
     /// [`RuntimeError::Unavailable`] if the device was created without something that captures by compute require; a
@@ -211,11 +216,13 @@ impl Device {
         Ok(())
     }
 
-    /// Begins a frame: the memory of the frame that began [so many](Self::FRAMES_IN_FLIGHT) frames ago is used again.
-    /// Without this call each recording takes more memory, so only a program that records a few times leaves it out.
+    /// Begins a frame: the memory of the frame that began two frames ago is used again. With more frames in flight than
+    /// two, [set their number](Self::set_frames_in_flight): otherwise frames overwrite the data of those that the device
+    /// still executes, and nothing reports that. Without this call each recording takes more memory, so only a program
+    /// that records a few times leaves it out.
     ///
     /// # Safety
-    /// Every command buffer that was recorded in that frame has been reset or freed.
+    /// Every command buffer that was recorded in the frame whose memory is used again has been reset or freed.
     pub unsafe fn next_frame(&mut self) {
         unsafe { self.arenas.next_frame() };
     }
@@ -294,8 +301,9 @@ impl Device {
     }
 
     /// Records a capture, in place of `vkCmdBeginTransformFeedbackEXT`, the draws that `draw` records, and
-    /// `vkCmdEndTransformFeedbackEXT`. After it, a barrier makes it visible to `consumer` and to captures that follow;
-    /// before it, a barrier waits for commands in the stages of `consumer`. So captures may follow each other into the
+    /// `vkCmdEndTransformFeedbackEXT`. After it, a barrier makes what was captured, and the counters, visible to `consumer`
+    /// (of several consumers, `A | B`) and in any case to captures that follow; before it, a barrier waits for commands
+    /// in the stages of `consumer`. So captures may follow each other into the
     /// same buffers, also in other frames, and go on where another one ended.
     ///
     /// If `draw` returns an error or panics, or if there is another error, no draw is recorded. There is one exception:
@@ -362,6 +370,25 @@ impl Device {
         }
     }
 
+    /// Writes commands for `vkCmdDrawIndirect` that draw what was captured, in place of
+    /// `vkCmdDrawIndirectByteCountEXT`: [`Kernels::write_draw_commands`] with the kernels and the arena of this device.
+    ///
+    /// # Errors
+    /// The errors of [`Kernels::write_draw_commands`], except for those of full arenas.
+    ///
+    /// # Safety
+    /// The requirements of [`Kernels::write_draw_commands`] apply.
+    pub unsafe fn write_draw_commands(
+        &mut self,
+        cmd: vk::CommandBuffer,
+        draws: &[ByteCountDraw],
+        commands: &DrawCommands,
+    ) -> Result<(), RuntimeError> {
+        let Self { context, kernels, allocator, arenas, .. } = self;
+        let arena = arenas.current().growing(&mut **allocator);
+        unsafe { kernels.write_draw_commands(context, arena, cmd, draws, commands) }
+    }
+
     /// Destroys the device, and `objects` that were made with it: buffers, pipelines and query pools, tuples, arrays,
     /// `Vec`s and `Option`s of them. The Vulkan device is destroyed too, if it was [created](Self::create) here.
     ///
@@ -395,7 +422,8 @@ impl Device {
         &self.kernels
     }
 
-    /// The allocator of the device's buffers and arenas.
+    /// The allocator of the device's buffers and arenas. The device owns it: an engine that allocates from it, too, passes
+    /// a type of its own to [`new`](Self::new) which implements [`MemoryAllocator`] for an allocator that both share.
     pub fn allocator(&mut self) -> &mut (dyn MemoryAllocator + Send + Sync) {
         &mut *self.allocator
     }

@@ -1,6 +1,6 @@
 //! A geometry shader with two vertex streams, over frames of which two are in flight: points that multiply, and sparks
-//! that they leave behind. Each frame draws the points that the frame before captured, however many these are, which only
-//! the device knows; queries tell the host.
+//! that they leave behind. Each frame captures from the points that the frame before captured, however many these are,
+//! which only the device knows; queries tell the host.
 //!
 //! `cargo run --example streams` prints a line for each frame. The shaders are shaders/examples/point.vert and
 //! split.geom.
@@ -81,12 +81,20 @@ pub fn main() -> Result<()> {
         };
         let sides = [side()?, side()?];
         let sparks = xfb.buffer("sparks", ROOM * 8, MemoryLocation::Readback)?;
-        // Two queries for each frame, one for each vertex stream.
-        let pool = xfb.query_pool(QueryKind::TransformFeedbackStream, 2 * FRAMES)?;
+        // Two queries for each frame in flight, one for each vertex stream.
+        let count = 2 * Device::FRAMES_IN_FLIGHT as u32;
+        let pool = xfb.query_pool(QueryKind::TransformFeedbackStream, count)?;
+        let mut counted = Vec::new();
 
         for frame in 0..FRAMES {
             let [from, to] = [&sides[frame as usize % 2], &sides[(frame as usize + 1) % 2]];
+            let first = 2 * frame % count;
             headless.frame(|xfb, cmd| {
+                // The frame before the last has been executed.
+                if frame >= Device::FRAMES_IN_FLIGHT as u32 {
+                    counted.push([pool.result(first)?, pool.result(first + 1)?]);
+                }
+                pool.reset(xfb.context(), cmd, first, 2)?;
                 let buffers = [&to[0], &sparks]
                     .map(|buffer| Some(CaptureBuffer::new(buffer.raw(), buffer.size())));
                 let earlier = [VertexBuffer::new(0, from[0].raw(), from[0].size())];
@@ -100,7 +108,7 @@ pub fn main() -> Result<()> {
                 let host = ConsumerScope::HOST;
                 xfb.capture_with_counters(cmd, &desc, &counters, host, |recorder| {
                     for stream in 0..2 {
-                        recorder.begin_query(&pool, 2 * frame + stream, stream)?;
+                        recorder.begin_query(&pool, first + stream, stream)?;
                     }
                     recorder.draw_indirect_byte_count(vk::PrimitiveTopology::POINT_LIST, &all)?;
                     (0..2).try_for_each(|stream| recorder.end_query(pool.kind(), stream))
@@ -109,15 +117,18 @@ pub fn main() -> Result<()> {
             })?;
         }
         headless.wait()?;
+        for frame in FRAMES - Device::FRAMES_IN_FLIGHT as u32..FRAMES {
+            let first = 2 * frame % count;
+            counted.push([pool.result(first)?, pool.result(first + 1)?]);
+        }
 
         let mut expected: Vec<Point> = (0..FIRST)
             .map(|number| Point { position: [0.0, number as f32], age: number })
             .collect();
         let mut left = Vec::new();
-        for frame in 0..FRAMES {
+        for (frame, counted) in counted.into_iter().enumerate() {
             (expected, left) = split(&expected);
-            let counted = |stream| anyhow::Ok(pool.result(2 * frame + stream)?.unwrap_or_default());
-            let [points, sparks] = [counted(0)?, counted(1)?];
+            let [points, sparks] = counted.map(Option::unwrap_or_default);
             println!(
                 "frame {frame:2}: {:4} points, {:3} sparks",
                 points.primitives_written, sparks.primitives_written

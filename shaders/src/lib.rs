@@ -65,7 +65,7 @@ pub mod tessellator;
 pub mod topology;
 pub mod vertex_input;
 #[cfg(feature = "ash")]
-mod vulkan;
+pub mod vulkan;
 
 /// The version of naga whose modules this crate takes.
 #[cfg(feature = "wgsl")]

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::safety::files;
+
 /// The pages, relative to the root of the repository.
 const PAGES: [&str; 12] = [
     ".ci/README.md",
@@ -109,6 +111,56 @@ fn what_is_named_is_there() {
         }
         assert!(missing.is_empty(), "{page} names what is not there: {missing:?}");
     }
+}
+
+/// Returns the paths in the comments of a source that begin with a folder of a package.
+fn paths_in_comments(text: &str) -> impl Iterator<Item = &str> {
+    const FOLDERS: [&str; 10] = [
+        "src",
+        "shaders",
+        "layer",
+        "probe",
+        "cli",
+        "capi",
+        "bench",
+        "translators",
+        "tests",
+        "examples",
+    ];
+    let comments =
+        text.lines().filter_map(|line| line.split_once("//")).map(|(_, comment)| comment);
+    let is_path = |c: char| c.is_ascii_alphanumeric() || "_-./{},*".contains(c);
+    let words = comments.flat_map(move |comment| comment.split(move |c| !is_path(c)));
+    words.map(|word| word.trim_end_matches(['.', ','])).filter(|word| {
+        let folder = word.split_once('/').map(|(folder, rest)| (folder, rest.contains(['{', '*'])));
+        folder.is_some_and(|(folder, is_pattern)| FOLDERS.contains(&folder) && !is_pattern)
+    })
+}
+
+/// Files that comments name are there, from the root or from the package that has the comment.
+#[test]
+fn what_comments_name_is_there() {
+    // Files of Mesa.
+    const OTHERS: [&str; 2] = ["src/gallium/", "src/util/"];
+    assert_eq!(
+        paths_in_comments("a // (src/b.rs, tests/{c}.rs) and/or\n").collect::<Vec<_>>(),
+        ["src/b.rs"]
+    );
+    let root = root();
+    let (mut count, mut missing) = (0, Vec::new());
+    for file in ["rs", "wgsl", "c", "h"].iter().flat_map(|extension| files(&root, extension)) {
+        let package =
+            file.ancestors().find(|directory| directory.join("Cargo.toml").exists()).unwrap();
+        for path in paths_in_comments(&read(&file)) {
+            count += 1;
+            let is_there = root.join(path).exists() || package.join(path).exists();
+            if !is_there && !OTHERS.iter().any(|other| path.starts_with(other)) {
+                missing.push(format!("{}: {path}", file.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "named, but not there:\n{}", missing.join("\n"));
+    assert!(count > 100, "{count}");
 }
 
 /// Hosted runners run scripts that are there, and make a release by the commands of the list in .ci/README.md, in its

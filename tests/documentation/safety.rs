@@ -143,16 +143,16 @@ fn is_group(token: Option<&TokenTree>, delimiter: Delimiter) -> bool {
     matches!(token, Some(TokenTree::Group(group)) if group.delimiter() == delimiter)
 }
 
-/// Returns the Rust files in a directory and its subdirectories, except what cargo builds and what is hidden.
-fn files(directory: &Path) -> Vec<PathBuf> {
+/// Returns the files with an extension in a directory and its subdirectories, except what cargo builds and what is hidden.
+pub(super) fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let is_source = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
         !name.starts_with('.') && name != "target"
     };
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let of = |path: PathBuf| match path.extension() {
-        _ if path.is_dir() => files(&path),
-        Some(extension) if extension == "rs" => vec![path],
+        _ if path.is_dir() => files(&path, extension),
+        Some(found) if found == extension => vec![path],
         _ => Vec::new(),
     };
     entries.filter(is_source).flat_map(of).collect()
@@ -162,7 +162,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 fn unsafe_blocks_in_safe_functions_say_why_they_are_sound() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut undocumented, mut needed) = (Vec::new(), 0);
-    for file in files(root) {
+    for file in files(root, "rs") {
         let name = file.strip_prefix(root).unwrap().to_str().unwrap();
         if EXEMPT.iter().any(|exempt| name.starts_with(exempt)) {
             continue;
@@ -187,7 +187,7 @@ fn unsafe_functions_state_their_contract() {
         let name = file.strip_prefix(root).unwrap().display().to_string();
         lines.into_iter().map(move |line| format!("{name}:{line}"))
     };
-    let found: Vec<String> = files(root).into_iter().flat_map(of).collect();
+    let found: Vec<String> = files(root, "rs").into_iter().flat_map(of).collect();
     assert!(found.is_empty(), "no # Safety section:\n{}", found.join("\n"));
     let contract = "/// # Safety\n/// So.\n#[inline]\n";
     assert_eq!(without_contract("unsafe fn f() {}\nimpl X {\n    pub unsafe fn g() {}\n}"), [1, 3]);

@@ -23,22 +23,8 @@ use crate::shrink::shrink;
 /// Returns the barrier that `VKXFB_OMIT_BARRIER` names.
 fn omitted() -> Option<Barrier> {
     let name = std::env::var("VKXFB_OMIT_BARRIER").ok()?;
-    let all = [
-        Barrier::CaptureToConsumer,
-        Barrier::BeforeSetup,
-        Barrier::RestartToScan,
-        Barrier::RestartToSetup,
-        Barrier::SetupToCapture,
-        Barrier::BeforeFinish,
-        Barrier::BeforeFused,
-        Barrier::ValuesToEnds,
-        Barrier::EndsToHost,
-        Barrier::BeforeJob,
-        Barrier::ResultsToTransfer,
-        Barrier::Scarce,
-    ];
-    let found = all.into_iter().find(|barrier| format!("{barrier:?}") == name);
-    Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {all:?}")))
+    let found = Barrier::ALL.into_iter().find(|barrier| format!("{barrier:?}") == name);
+    Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {:?}", Barrier::ALL)))
 }
 
 /// The largest number of failing programs that a thread shrinks. Shrinking takes hundreds of runs.

@@ -18,6 +18,8 @@ use vkxfb_probe::shaders::ProbeShader;
 
 use super::setup::Setup;
 use crate::common::device;
+use crate::common::settings::has_validation;
+use crate::common::skip::{Why, skip};
 use crate::common::test_device::{Owned, TestDevice};
 
 const POINTS: PrimitiveTopology = PrimitiveTopology::PointList;
@@ -528,6 +530,48 @@ fn no_barrier_of_an_end_can_be_left_out() {
     assert_eq!(barriers(None), 3);
     for omitted in [Barrier::ValuesToEnds, Barrier::EndsToHost] {
         assert_eq!(barriers(Some(omitted)), 2, "{omitted:?}");
+    }
+}
+
+/// Synchronization validation reports both barriers of a reset between two queries, where kernels write queries by
+/// descriptors.
+#[test]
+fn a_reset_without_its_barriers_is_reported() {
+    if !has_validation() {
+        return skip(Why::Expected("without the validation layer"));
+    }
+    let (mut gpu, setup) = open(Resources::Descriptors, Backend::Compute);
+    let pool = gpu.query_pool(KINDS[0], 1);
+    let mut messages = |omitted| {
+        // SAFETY: without a barrier the tests run on a CPU driver alone, which runs one dispatch
+        // after another.
+        unsafe { gpu.omit_barrier(omitted) };
+        let mut arena = gpu.arena(ArenaDesc::new(2, 4));
+        let submitted = gpu.submit(|ctx, cmd| {
+            let mut count = || {
+                // SAFETY: everything outlives the submission, which is waited for.
+                unsafe {
+                    setup.record(ctx, cmd, &mut arena, [None; 2], |recorder| {
+                        recorder.begin_query(&pool, 0, 0)?;
+                        recorder.draw(POINTS, &points(1))?;
+                        recorder.end_query(pool.kind(), 0)
+                    })
+                }
+            };
+            count()?;
+            // SAFETY: as above.
+            unsafe { pool.reset(ctx, cmd, 0, 1) }?;
+            count()?;
+            Ok(())
+        });
+        submitted.unwrap();
+        gpu.take_messages()
+    };
+    assert_eq!(messages(None), []);
+    for omitted in [Barrier::BeforeReset, Barrier::AfterReset] {
+        let found = messages(Some(omitted));
+        assert!(!found.is_empty(), "{omitted:?}");
+        assert!(found.iter().all(|m| m.id.starts_with("SYNC-HAZARD")), "{omitted:?}: {found:?}");
     }
 }
 

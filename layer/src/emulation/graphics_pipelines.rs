@@ -6,12 +6,13 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::runtime::RuntimeError;
+use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
 
 use super::Emulation;
 use super::layouts::PipelineLayout;
 use super::pipelines::{
-    CAPTURED_STAGES, CapturedStages, Found, InputPart, Parts, Pipeline, PipelineError, Resources,
-    ShaderPart, StagePart, unless_only_counted,
+    CapturedStages, Found, InputPart, Parts, Pipeline, PipelineError, Resources, ShaderPart,
+    StagePart, unless_only_counted,
 };
 use super::shader_modules::{ShaderModule, Stripped};
 use crate::chain::copy::Chain;
@@ -405,7 +406,7 @@ unsafe fn identified(
         let found = all_of::<Identifier<'_>>(stage.p_next).next();
         found.map_or(&[][..], |found| slice(found.p_identifier, found.identifier_size))
     };
-    if identifier.is_empty() || !CAPTURED_STAGES.contains(stage.stage) {
+    if identifier.is_empty() || !CAPTURED_STAGE_FLAGS.contains(stage.stage) {
         return Ok(None);
     }
     emulation.objects().identified.get(identifier).ok_or(PipelineError::Identifier)

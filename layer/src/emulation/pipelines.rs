@@ -19,6 +19,7 @@ use vkxfb_rewriter::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
 use vkxfb_rewriter::vertex_input::VertexInput;
+use vkxfb_rewriter::vulkan::captured_stage;
 
 use super::HeapSupport;
 use super::default_attributes::{DefaultAttributes, Inputs};
@@ -31,6 +32,8 @@ use crate::chain::{all_of, slice};
 pub(super) enum PipelineError {
     #[error("the module of a shader before rasterization is unknown to the layer")]
     Module,
+    #[error("captures do not run the stage {0:?}")]
+    Stage(vk::ShaderStageFlags),
     #[error(transparent)]
     Topology(#[from] TopologyError),
     #[error("the words of a shader are not known, only their identifier")]
@@ -193,23 +196,6 @@ pub(super) struct StagePart {
     mappings: Arc<Mappings>,
 }
 
-/// The stages before rasterization, which captures may run.
-pub(super) const CAPTURED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
-    vk::ShaderStageFlags::VERTEX.as_raw()
-        | vk::ShaderStageFlags::TESSELLATION_CONTROL.as_raw()
-        | vk::ShaderStageFlags::TESSELLATION_EVALUATION.as_raw()
-        | vk::ShaderStageFlags::GEOMETRY.as_raw(),
-);
-
-const fn model_of(stage: vk::ShaderStageFlags) -> ExecutionModel {
-    match stage {
-        vk::ShaderStageFlags::TESSELLATION_CONTROL => ExecutionModel::TessellationControl,
-        vk::ShaderStageFlags::TESSELLATION_EVALUATION => ExecutionModel::TessellationEvaluation,
-        vk::ShaderStageFlags::GEOMETRY => ExecutionModel::Geometry,
-        _ => ExecutionModel::Vertex,
-    }
-}
-
 /// The shader stages that a capture runs, and what is known of their outputs.
 #[derive(Clone)]
 pub(super) struct CapturedStages {
@@ -357,8 +343,8 @@ impl StagePart {
     /// Copies the entry point and the values of specialization constants from a shader stage.
     ///
     /// # Errors
-    /// The name of the entry point is not UTF-8, or a specialization constant's value lies outside
-    /// of `pData`.
+    /// Captures do not run the stage, the name of the entry point is not UTF-8, or a specialization constant's value
+    /// lies outside of `pData`.
     ///
     /// # Safety
     /// The contract of [`InputPart::new`]; the words are those of the stage.
@@ -366,7 +352,7 @@ impl StagePart {
         stage: &vk::PipelineShaderStageCreateInfo<'_>,
         words: Arc<[u32]>,
     ) -> Result<Self, PipelineError> {
-        let model = model_of(stage.stage);
+        let model = captured_stage(stage.stage).ok_or(PipelineError::Stage(stage.stage))?;
         unsafe {
             let specialization = match stage.p_specialization_info.as_ref() {
                 None => Vec::new(),
@@ -448,7 +434,7 @@ impl StagePart {
         let (length, rest) = rest.split_first()?;
         let (mappings, rest) = rest.split_at_checked(*length as usize)?;
         let mappings = Arc::new(Mappings::from_words(mappings)?);
-        let model = model_of(stage);
+        let model = captured_stage(stage)?;
         Some(Self { words: rest.into(), model, entry_point, specialization, mappings })
     }
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb_rewriter::lower::Effects;
+use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
 
 use super::Emulation;
 use super::layouts::PipelineLayout;
 use super::pipelines::{
-    CAPTURED_STAGES, CapturedStages, Parts, Pipeline, PipelineError, Resources, StagePart,
-    unless_only_counted,
+    CapturedStages, Parts, Pipeline, PipelineError, Resources, StagePart, unless_only_counted,
 };
 use super::shader_modules::Stripped;
 use crate::chain::slice;
@@ -156,7 +156,7 @@ impl Emulation {
         info: &mut vk::ShaderCreateInfoEXT<'static>,
         words: &mut Vec<Vec<u32>>,
     ) -> Result<Option<ShaderObject>, PipelineError> {
-        if !CAPTURED_STAGES.contains(info.stage) {
+        if !CAPTURED_STAGE_FLAGS.contains(info.stage) {
             return Ok(None);
         }
         unsafe {
@@ -189,7 +189,7 @@ impl Emulation {
                 words.push(stripped);
             }
             let (captures, has_streams) = (module.captures, module.has_streams);
-            let is_followed = info.next_stage.intersects(CAPTURED_STAGES);
+            let is_followed = info.next_stage.intersects(CAPTURED_STAGE_FLAGS);
             let has_heaps = info.flags.contains(DESCRIPTOR_HEAP);
             Ok(Some(ShaderObject { part, captures, has_streams, is_followed, has_heaps, layout }))
         }

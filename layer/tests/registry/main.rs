@@ -1,6 +1,6 @@
 //! Generates code from the registry of Vulkan (`vk.xml`): the files of [`FILES`] and
-//! `translate/tests/table.rs`. Also checks that the tables that are written by hand fit the
-//! registry.
+//! `layer/src/translate/tests/table.rs`. Also checks that the tables that are written by hand fit
+//! the registry.
 //!
 //! The repository does not contain the registry. With `VKXFB_VK_XML=FILE` these tests compare the
 //! generated code with the files in the repository. With `VKXFB_REGENERATE=1` as well, they write

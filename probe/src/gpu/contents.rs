@@ -3,6 +3,7 @@
 use ash::vk;
 use vkxfb::runtime::Buffer;
 use vkxfb::runtime::RuntimeError;
+use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
 
 use super::buffers::copy_into;
 use super::{Gpu, GpuError};
@@ -149,13 +150,9 @@ const fn descriptor_type(kind: BufferKind) -> vk::DescriptorType {
 }
 
 fn layout_binding(buffer: &BufferContents) -> vk::DescriptorSetLayoutBinding<'static> {
-    let stages = vk::ShaderStageFlags::VERTEX
-        | vk::ShaderStageFlags::TESSELLATION_CONTROL
-        | vk::ShaderStageFlags::TESSELLATION_EVALUATION
-        | vk::ShaderStageFlags::GEOMETRY;
     vk::DescriptorSetLayoutBinding::default()
         .binding(buffer.binding)
         .descriptor_type(descriptor_type(buffer.kind))
         .descriptor_count(buffer.count)
-        .stage_flags(stages | vk::ShaderStageFlags::COMPUTE)
+        .stage_flags(CAPTURED_STAGE_FLAGS | vk::ShaderStageFlags::COMPUTE)
 }

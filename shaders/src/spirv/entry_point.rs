@@ -186,7 +186,15 @@ pub fn stage_name(model: ExecutionModel) -> &'static str {
         ExecutionModel::Geometry => "geometry",
         ExecutionModel::Fragment => "fragment",
         ExecutionModel::GLCompute => "compute",
-        _ => "such",
+        ExecutionModel::TaskNV | ExecutionModel::TaskEXT => "task",
+        ExecutionModel::MeshNV | ExecutionModel::MeshEXT => "mesh",
+        ExecutionModel::RayGenerationKHR => "ray generation",
+        ExecutionModel::IntersectionKHR => "intersection",
+        ExecutionModel::AnyHitKHR => "any-hit",
+        ExecutionModel::ClosestHitKHR => "closest-hit",
+        ExecutionModel::MissKHR => "miss",
+        ExecutionModel::CallableKHR => "callable",
+        ExecutionModel::Kernel => "OpenCL kernel",
     }
 }
 

@@ -61,12 +61,43 @@ pub enum Barrier {
     ResultsToTransfer,
     /// Orders the kernel that writes `VkDrawIndirectCommand`s before the draws that read these commands.
     ArgumentsToDraw,
+    /// Orders a [reset of queries](crate::runtime::QueryPool::reset) after the kernels that write them or read them.
+    BeforeReset,
+    /// Orders a [reset of queries](crate::runtime::QueryPool::reset) before later kernels and the host.
+    AfterReset,
     /// Before and after captures and kernels, if a descriptor also covers bytes that other commands may access. That
     /// happens if there are few descriptors or if bound ranges are close to each other.
     Scarce,
 }
 
 impl Barrier {
+    /// All barriers.
+    pub const ALL: [Self; 23] = [
+        Self::CaptureToConsumer,
+        Self::BeforeSetup,
+        Self::RestartToScan,
+        Self::RestartToSetup,
+        Self::SetupToCapture,
+        Self::BetweenTurns,
+        Self::BeforeCountPass,
+        Self::CountsToSums,
+        Self::SumsToPlace,
+        Self::PlaceToCapture,
+        Self::BeforeFinish,
+        Self::BeforeFused,
+        Self::BetweenCaptures,
+        Self::BeforeMove,
+        Self::AfterMove,
+        Self::ValuesToEnds,
+        Self::EndsToHost,
+        Self::BeforeJob,
+        Self::ResultsToTransfer,
+        Self::ArgumentsToDraw,
+        Self::BeforeReset,
+        Self::AfterReset,
+        Self::Scarce,
+    ];
+
     /// Returns the first and the second [synchronization
     /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes) of
     /// a barrier. For [`Self::CaptureToConsumer`] the scopes are those for another compute capture as the consumer;
@@ -107,6 +138,11 @@ impl Barrier {
             Self::ResultsToTransfer => {
                 (write, (Stage::TRANSFER, Access::TRANSFER_READ | Access::TRANSFER_WRITE))
             }
+            Self::BeforeReset => (both, (Stage::TRANSFER, Access::TRANSFER_WRITE)),
+            Self::AfterReset => (
+                (Stage::TRANSFER, Access::TRANSFER_WRITE),
+                (both.0 | Stage::HOST, both.1 | Access::HOST_READ),
+            ),
             Self::ArgumentsToDraw => (write, (Stage::DRAW_INDIRECT, Access::INDIRECT_COMMAND_READ)),
             // The second scope contains writes, because with few descriptors the window (the range of a descriptor) of
             // a counter may overlap a capture buffer.
@@ -129,7 +165,7 @@ impl Barrier {
     }
 }
 
-/// The pipeline stages and accesses of commands that read a capture.
+/// The pipeline stages and accesses of commands that read a capture. `A | B` is the scope of two consumers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsumerScope {
     /// The stages that read.
@@ -163,5 +199,20 @@ impl std::ops::BitOr for ConsumerScope {
     /// The scope of both consumers.
     fn bitor(self, other: Self) -> Self {
         Self { stages: self.stages | other.stages, access: self.access | other.access }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_barriers_are_listed() {
+        let places: Vec<usize> = Barrier::ALL.iter().map(|barrier| *barrier as usize).collect();
+        assert_eq!(
+            places,
+            (0..=Barrier::Scarce as usize).collect::<Vec<_>>(),
+            "`Scarce` is the last one"
+        );
     }
 }

@@ -140,7 +140,8 @@ impl<'a> Stages<'a> {
         self
     }
 
-    /// Adds a geometry shader.
+    /// Adds a geometry shader. Its transform feedback decorations, also those of several vertex streams, say what is
+    /// captured, unless [`captures`](field@Self::captures) does.
     pub fn geometry(mut self, geometry: impl Into<Shader<'a>>) -> Self {
         self.geometry = Some(geometry.into());
         self

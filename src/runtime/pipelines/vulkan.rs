@@ -24,6 +24,7 @@ use crate::runtime::device::extensions::find_structure;
 use vkxfb_rewriter::lower::compute::DomainOrigin;
 use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
 use vkxfb_rewriter::vertex_input::{VertexAttribute, VertexBinding, VertexFormat, VertexInput};
+use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
 
 /// Converts the vertex input state of a graphics pipeline, with the divisors in its `pNext` chain
 /// ([`VkPipelineVertexInputDivisorStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputDivisorStateCreateInfo.html)).
@@ -186,16 +187,10 @@ pub unsafe fn specialization<'a>(
 /// [`SetLayoutInfo::with_compute`] does this for all bindings of a set layout. Push constant ranges need no change, see
 /// [`PipelineLayoutDesc`].
 pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags {
-    let captured = vk::ShaderStageFlags::VERTEX.as_raw()
-        | vk::ShaderStageFlags::TESSELLATION_CONTROL.as_raw()
-        | vk::ShaderStageFlags::TESSELLATION_EVALUATION.as_raw()
-        | vk::ShaderStageFlags::GEOMETRY.as_raw();
-    match stages.as_raw() & captured {
-        0 => stages,
-        _ => {
-            vk::ShaderStageFlags::from_raw(stages.as_raw() | vk::ShaderStageFlags::COMPUTE.as_raw())
-        }
+    if stages.as_raw() & CAPTURED_STAGE_FLAGS.as_raw() == 0 {
+        return stages;
     }
+    vk::ShaderStageFlags::from_raw(stages.as_raw() | vk::ShaderStageFlags::COMPUTE.as_raw())
 }
 
 /// Returns the divisors in the chain of a vertex input state. The slice is empty if there are none.

@@ -31,7 +31,9 @@ use crate::runtime::recording::plan::{LISTED_BYTES, most_entries};
 #[derive(Debug, Clone, Copy)]
 #[must_use]
 pub struct ArenaDesc<'a> {
-    /// The number of captures.
+    /// The number of captures. A kernel that is recorded by itself
+    /// ([`Kernels::write_draw_commands`](crate::runtime::Kernels::write_draw_commands),
+    /// [`QueryPool::copy_results`](crate::runtime::QueryPool::copy_results)) counts as one.
     pub captures: u64,
     /// The number of draws of all captures. Each draw of a multi-draw counts, an indirect command counts once.
     pub draws: u64,

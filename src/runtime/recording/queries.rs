@@ -26,7 +26,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ash::vk;
 
-use crate::runtime::device::barrier::Scope;
+use crate::runtime::device::barrier::Barrier;
 use crate::runtime::device::context::Context;
 use crate::runtime::device::context::Made;
 use crate::runtime::device::error::RuntimeError;
@@ -200,21 +200,17 @@ impl QueryPool {
         first: u32,
         count: u32,
     ) -> Result<(), RuntimeError> {
-        use vk::{AccessFlags as Access, PipelineStageFlags as Stage};
         self.check_context(ctx)?;
         self.check_range(first, count)?;
         if count == 0 {
             return Ok(());
         }
         let (start, size) = (self.place(first).query, QUERY * u64::from(count));
-        let users: Scope = (Stage::COMPUTE_SHADER, Access::SHADER_READ | Access::SHADER_WRITE);
-        let fill: Scope = (Stage::TRANSFER, Access::TRANSFER_WRITE);
-        let (stage, access) = users;
         // SAFETY: the caller's contract; the range lies within the buffer.
         unsafe {
-            ctx.memory_barrier(cmd, users, fill);
+            ctx.kernel_barrier(cmd, Barrier::BeforeReset);
             ctx.device().cmd_fill_buffer(cmd, self.buffer.raw(), start, size, 0);
-            ctx.memory_barrier(cmd, fill, (stage | Stage::HOST, access | Access::HOST_READ));
+            ctx.kernel_barrier(cmd, Barrier::AfterReset);
         }
         Ok(())
     }

@@ -504,8 +504,8 @@ impl<'a> Recorder<'a> {
     /// ([`vkCmdBeginQueryIndexedEXT`](https://docs.vulkan.org/refpages/latest/refpages/source/vkCmdBeginQueryIndexedEXT.html)).
     /// It counts primitives that the draws that follow emit to a vertex stream, which is 0 without a geometry shader.
     /// For each stream, one query of each kind can be active at a time. A query that has ended must be
-    /// [reset](QueryPool::reset) before it is begun again. If it ended in this recording, [end](Self::end) the capture
-    /// before the reset.
+    /// [reset](QueryPool::reset) before it is begun again: in the same recording there is an error otherwise, in a later
+    /// one the query goes on counting. If it ended in this recording, [end](Self::end) the capture before the reset.
     ///
     /// # Errors
     /// [`RuntimeError::QueryStream`], [`RuntimeError::QueryActive`], [`RuntimeError::QueryUsed`],

@@ -16,6 +16,7 @@ use crate::runtime::pipelines::pipeline::{DrawSource, Key, PipelineDesc, vertex_
 use vkxfb_rewriter::lower::{Backend, Lowered, ResourcePlan, WideAccesses};
 use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
+use vkxfb_rewriter::vulkan::stage_flag;
 
 /// The stages that read the push constants, in a pipeline with a lowered shader.
 pub(super) fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
@@ -24,16 +25,6 @@ pub(super) fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
     }
     let before = shader.before().iter().map(|before| before.stage);
     before.fold(stage_flag(shader.stage), |all, stage| all | stage_flag(stage))
-}
-
-/// The stage flag of an execution model. Only stages before rasterization occur.
-const fn stage_flag(stage: ExecutionModel) -> vk::ShaderStageFlags {
-    match stage {
-        ExecutionModel::TessellationControl => vk::ShaderStageFlags::TESSELLATION_CONTROL,
-        ExecutionModel::TessellationEvaluation => vk::ShaderStageFlags::TESSELLATION_EVALUATION,
-        ExecutionModel::Geometry => vk::ShaderStageFlags::GEOMETRY,
-        _ => vk::ShaderStageFlags::VERTEX,
-    }
 }
 
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
