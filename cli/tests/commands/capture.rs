@@ -707,6 +707,43 @@ fn members_that_are_not_given_are_made_up() {
     assert_eq!(part[1]["outList"], json!([5.0, 6.0, 7.0, 8.0]));
 }
 
+/// A geometry shader that could emit more than fits into what one descriptor covers, and emits little, is captured by
+/// descriptors. What does not fit is refused with the limit.
+#[test]
+fn what_a_geometry_shader_could_emit_need_not_fit() {
+    let shaders = Shaders::new();
+    let outputs = "layout(location = 0) out vec4 a; layout(location = 1) out vec4 b; layout(location = 2) out vec4 c;";
+    let vertex = shaders.file(
+        "many.vert",
+        format!("#version 450\n{outputs}\nvoid main() {{ a = b = c = gl_Position = vec4(gl_VertexIndex); }}")
+            .as_bytes(),
+    );
+    let geometry = shaders.file(
+        "many.geom",
+        format!(
+            "#version 450
+            layout(points, invocations = 32) in;
+            layout(triangle_strip, max_vertices = 60) out;
+            {outputs}
+            void main() {{
+                if (gl_InvocationID == 7)
+                    for (int i = 0; i < 3; i++) {{
+                        a = b = c = gl_Position = gl_in[0].gl_Position + i;
+                        EmitVertex();
+                    }}
+            }}"
+        )
+        .as_bytes(),
+    );
+    let points = ["capture", &vertex, "--topology", "point-list", "--resources", "descriptors"];
+    let more = ["--geometry", &geometry, "--vertices", "400", "--format", "json"];
+    let json = vkxfb(&[&points[..], &more].concat()).exits(0).json();
+    assert_eq!(json["primitives_written"], 400);
+    assert_eq!(json["records"].as_array().unwrap().len(), 3 * 400);
+    vkxfb(&[&points[..], &["--vertices", "3000000"]].concat())
+        .refuses(&["maxStorageBufferRange is 134217728"]);
+}
+
 /// `vkxfb inspect` lists the blocks with their members, and says that without decorations all
 /// outputs with locations are captured.
 #[test]
