@@ -60,8 +60,8 @@ pub(crate) struct CaptureArguments {
     attributes: Vec<Choices>,
     #[command(flatten)]
     supplied: crate::supplied::Supplied,
-    /// Make up what is not given, the same at each run: numbers for attributes, buffers and push constants, and patches
-    /// of as many vertices as the control shader makes of each
+    /// Make up what is not given, the same at each run: numbers for attributes, for buffers and push constants, also for
+    /// members of which others are given, and patches of as many vertices as the control shader makes of each
     #[arg(long, requires = "vertices", conflicts_with_all = ["mesh", "indices"])]
     made_up: bool,
     /// The backend that captures: native, vertex or compute

@@ -22,7 +22,7 @@ pub(crate) struct InfoArguments {
     /// Limit the features of the devices that are used
     #[arg(long, value_enum, default_value_t)]
     profile: crate::options::ProfileName,
-    /// Load this driver's library directly, without the Vulkan loader
+    /// Load this driver's library directly, or the one that its manifest (.json) names, without the Vulkan loader
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
     /// Also show what is done differently on a device: the workarounds for faults of its driver, and the tunings

@@ -69,7 +69,8 @@ struct RunArguments {
     /// The device: its index, or a part of its name; by default every device
     #[arg(long)]
     device: Option<DeviceSelector>,
-    /// Load this driver's library directly, without the Vulkan loader, which need not be installed
+    /// Load this driver's library directly, or the one that its manifest (.json) names, without the Vulkan loader, which
+    /// need not be installed
     #[arg(long, value_name = "FILE", conflicts_with = "validate")]
     driver: Option<PathBuf>,
     /// Limit the features of the device that are used

@@ -7,6 +7,7 @@ mod value;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -308,8 +309,8 @@ fn bytes_of(
         }
     }
     fail_with(faults)?;
+    let mut named = Vec::new();
     if !paths.is_empty() {
-        let mut named = Vec::new();
         let all = format!("{option}{before_member}*");
         for block in blocks {
             for Member { name: member, ty, .. } in block.members()? {
@@ -327,7 +328,21 @@ fn bytes_of(
             }
         }
     }
-    Ok(GivenBytes { name, bytes })
+    let supplied = (!named.is_empty()).then(|| runs(&is_given));
+    Ok(GivenBytes { name, bytes, supplied })
+}
+
+/// Returns the ranges of consecutive elements that are true.
+fn runs(flags: &[bool]) -> Vec<Range<usize>> {
+    let (mut runs, mut end) = (Vec::new(), 0);
+    for chunk in flags.chunk_by(|a, b| a == b) {
+        let start = end;
+        end += chunk.len();
+        if chunk.first() == Some(&true) {
+            runs.push(start..end);
+        }
+    }
+    runs
 }
 
 /// Fails if there are errors. Several errors become one, with a line for each.

@@ -65,17 +65,15 @@ impl Case {
     }
 
     /// Returns the shell command that writes a C program for this case to a directory `DIR`. `None` if
-    /// there is no such program: for shaders from files and tessellation shaders.
+    /// there is no such program: for shaders from files.
     pub(crate) fn program_command(&self) -> Option<String> {
         ProbeShader::by_name(&self.shader)?;
         let Self { topology, provoking, vertex_count, instance_count, .. } = self;
         let shader = self.geometry.as_ref().unwrap_or(&self.shader);
-        (self.stage != CapturedStage::Tessellation).then(|| {
-            format!(
-                "vkxfb probe reproduce --shader {shader} --topology {topology} --provoking {provoking} \
-                 --vertices {vertex_count} --instances {instance_count} DIR"
-            )
-        })
+        Some(format!(
+            "vkxfb probe reproduce --shader {shader} --topology {topology} --provoking {provoking} \
+             --vertices {vertex_count} --instances {instance_count} DIR"
+        ))
     }
 
     /// Returns the shell command that runs only this case. If `backend` is `None`, the command runs

@@ -10,6 +10,7 @@ mod block;
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
 
 use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 use vkxfb_rewriter::lower::reflect::{
@@ -36,6 +37,9 @@ pub struct GivenBytes {
     pub name: String,
     /// The bytes.
     pub bytes: Vec<u8>,
+    /// The ranges of `bytes` that have values, in order, where members of the block have none. `None` if nothing lacks.
+    /// [`Missing::MakeUp`] makes up the others, and [`Missing::Refuse`] leaves them as they are.
+    pub supplied: Option<Vec<Range<usize>>>,
 }
 
 /// The bytes that the user supplies for the buffers and push constants of a shader.
@@ -319,7 +323,12 @@ impl Contents {
         // largest of them.
         let size = layouts.iter().map(|block| block.size).max().unwrap_or(0);
         let stride = layouts.iter().filter_map(|block| block.stride).max();
+        let seed = set.rotate_left(16) ^ binding;
         let bytes = match (given.buffers.get(&(set, binding)), missing) {
+            (Some(GivenBytes { bytes, supplied: Some(supplied), .. }), Missing::MakeUp) => {
+                check_addresses(sources, &what, &layouts)?;
+                self.filled(&what, &layouts, bytes, supplied, seed)?
+            }
             (Some(bytes), _) => check_size(bytes, &what, &layouts)?.to_vec(),
             (None, Missing::Refuse) => {
                 return Err(ContentsError::Missing(vec![MissingContents::Buffer {
@@ -333,7 +342,7 @@ impl Contents {
             (None, Missing::MakeUp) => {
                 check_addresses(sources, &what, &layouts)?;
                 let tail = u64::from(stride.unwrap_or(0)) * u64::from(MADE_UP_ELEMENTS);
-                let bytes = made_up(&what, &layouts, size + tail, set.rotate_left(16) ^ binding)?;
+                let bytes = made_up(&what, &layouts, size + tail, seed)?;
                 self.made_up.push(format!("{what}, {} bytes", bytes.len()));
                 bytes
             }
@@ -357,19 +366,26 @@ impl Contents {
             };
         };
         let what = format!("the push constant block{}", in_parentheses(&variable));
+        let layouts = || -> Result<Vec<BlockLayout>, ContentsError> {
+            let layouts =
+                blocks().map(|(source, (_, ty))| BlockLayout::of(&source.declarations, ty));
+            let layouts: Vec<BlockLayout> = layouts
+                .collect::<Result<_, _>>()
+                .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
+            check_addresses(sources, &what, &layouts)?;
+            Ok(layouts)
+        };
         let bytes = match (&given.push_constants, missing) {
+            (Some(GivenBytes { bytes, supplied: Some(supplied), .. }), Missing::MakeUp) => {
+                self.filled(&what, &layouts()?, bytes, supplied, u32::MAX)?
+            }
             (Some(bytes), _) => check_size(bytes, &what, &[BlockLayout::of_size(end)])?.to_vec(),
             (None, Missing::Refuse) => {
                 let missing = MissingContents::PushConstants { variable, bytes: end };
                 return Err(ContentsError::Missing(vec![missing]));
             }
             (None, Missing::MakeUp) => {
-                let layouts =
-                    blocks().map(|(source, (_, ty))| BlockLayout::of(&source.declarations, ty));
-                let layouts: Vec<BlockLayout> = layouts
-                    .collect::<Result<_, _>>()
-                    .map_err(|problem| ContentsError::Layout { what: what.clone(), problem })?;
-                check_addresses(sources, &what, &layouts)?;
+                let layouts = layouts()?;
                 self.made_up.push(format!("{what}, {end} bytes"));
                 made_up(&what, &layouts, end, u32::MAX)?
             }
@@ -377,6 +393,30 @@ impl Contents {
         // The user's file may have padding after the block. The padding is cut off, because with the padding the push
         // constants could exceed `maxPushConstantsSize`.
         Ok(dwords(bytes.into_iter().take(end as usize).collect()))
+    }
+
+    /// Returns the contents of a block with the bytes that the user supplies, and with made-up bytes elsewhere.
+    fn filled(
+        &mut self,
+        what: &str,
+        layouts: &[BlockLayout],
+        given: &[u8],
+        supplied: &[Range<usize>],
+        seed: u32,
+    ) -> Result<Vec<u8>, ContentsError> {
+        let end = supplied.last().map_or(0, |range| range.end as u64);
+        let sizes = layouts.iter().map(|block| block.filled_size(end, MADE_UP_ELEMENTS.into()));
+        let mut bytes = made_up(what, layouts, sizes.max().unwrap_or(0).max(end), seed)?;
+        let mut left = bytes.len();
+        for range in supplied {
+            if let (Some(to), Some(from)) = (bytes.get_mut(range.clone()), given.get(range.clone()))
+            {
+                to.copy_from_slice(from);
+                left -= from.len();
+            }
+        }
+        self.made_up.push(format!("{what}, {left} of {} bytes", bytes.len()));
+        Ok(bytes)
     }
 }
 

@@ -36,6 +36,7 @@ pub use self::capture::Step;
 pub use self::capture::{CaptureRequest, CaptureResult, CaptureTarget, VertexData};
 pub use self::contents::BoundContents;
 pub use self::draw_features::DrawFeatures;
+pub use self::driver::ManifestError;
 pub use self::error::GpuError;
 pub use self::fetching::Robustness;
 pub use self::inject::InjectedFault;
@@ -60,7 +61,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// select the profile and the validation layer.
 ///
 /// # Errors
-/// [`GpuError::NoLoader`], [`GpuError::Driver`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
+/// [`GpuError::NoLoader`], [`GpuError::Driver`], [`GpuError::Manifest`], [`GpuError::NoDriver`], [`GpuError::NoDevice`],
 /// [`GpuError::NoValidationLayer`], or a failed query.
 pub fn devices(options: &OpenOptions) -> Result<Vec<DeviceInfo>, GpuError> {
     let instance = Instance::new(options)?;

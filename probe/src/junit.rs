@@ -1,9 +1,11 @@
 //! Writes reports as JUnit XML, which hosted CI systems show beside other tests.
 //!
 //! There is a suite for each device and backend, with a test case for each row of the table, and one for the trials of
-//! each device. A test case is a failure if a capture or a trial is wrong, an error if one could not run, and skipped
-//! if nothing of it applies to the device. So there is a failure or an error if and only if the outcome of the run is
-//! not [`Outcome::AllRight`](crate::report::Outcome).
+//! each device. Suites have the name of the device, since its number may be another one on the next machine. A backend
+//! that the device lacks has a suite, too, with one skipped test case that says what is missing. A test case is a
+//! failure if a capture or a trial is wrong, an error if one could not run, and skipped if nothing of it applies to the
+//! device. So there is a failure or an error if and only if the outcome of the run is not
+//! [`Outcome::AllRight`](crate::report::Outcome).
 
 #![forbid(unsafe_code)]
 
@@ -62,7 +64,8 @@ impl Problem {
 /// # Errors
 /// Errors of writing to memory, of which there should be none.
 pub fn render(reports: &[ProbeReport], error: Option<&str>) -> io::Result<String> {
-    let mut suites: Vec<Suite> = reports.iter().flat_map(suites).collect();
+    let mut suites: Vec<Suite> =
+        reports.iter().flat_map(|report| suites(report, &suite_name(report, reports))).collect();
     if let Some(error) = error {
         let result = TestResult::Error(Problem::new("could not run", error));
         let case = TestCase { name: "the probe runs".to_owned(), result };
@@ -159,12 +162,19 @@ fn legal(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
-/// Returns the suites of a device: that of its trials, and one for each backend with results.
-fn suites(report: &ProbeReport) -> Vec<Suite> {
-    let device = match report.device.index {
-        Some(index) => format!("{index} {}", report.device.name),
-        None => report.device.name.clone(),
-    };
+/// Returns what the suites of a device begin with: its name, and its number where another device has the same name.
+fn suite_name(report: &ProbeReport, reports: &[ProbeReport]) -> String {
+    let name = &report.device.name;
+    let is_only = reports.iter().filter(|other| other.device.name == *name).count() == 1;
+    match report.device.index.filter(|_| !is_only) {
+        Some(index) => format!("{name} (device {index})"),
+        None => name.clone(),
+    }
+}
+
+/// Returns the suites of a device: that of its trials, and one for each backend with results, or which the device
+/// lacks.
+fn suites(report: &ProbeReport, device: &str) -> Vec<Suite> {
     let mut facts = report.facts();
     facts.extend(report.injected.iter().map(|remark| ("injected", remark.clone())));
     facts.extend(report.notes.iter().map(|note| ("note", note.clone())));
@@ -185,7 +195,15 @@ fn suites(report: &ProbeReport) -> Vec<Suite> {
     }
     for backend in Backend::ALL {
         let cells = report.rows().filter_map(|row| report.cell(backend, row));
-        let cases: Vec<_> = cells.map(|cell| of_cell(report, cell)).collect();
+        let mut cases: Vec<_> = cells.map(|cell| of_cell(report, cell)).collect();
+        let lacking = report.device.backends.iter().find(|of| of.backend == backend);
+        if let Some(missing) = lacking.map(|of| &of.missing)
+            && cases.is_empty()
+            && !missing.is_empty()
+        {
+            let result = TestResult::Skipped(missing.join(", "));
+            cases.push(TestCase { name: "every topology".to_owned(), result });
+        }
         if !cases.is_empty() {
             suites.push(Suite {
                 name: format!("{device}: {backend}"),
@@ -362,6 +380,41 @@ mod tests {
         assert!(failure.text.contains(&first.command), "{failure:?}");
         let lost = found.iter().find(|e| e.name == "error" && e.get("type") == "lost").unwrap();
         assert!(lost.get("message").contains("the device was lost"), "{lost:?}");
+    }
+
+    /// A CI system shows that a backend was not tried, and why, and the suite is called so on every machine.
+    #[test]
+    fn a_backend_that_the_device_lacks_is_skipped() {
+        let mut report = sample_report();
+        report.device.index = Some(1);
+        report.cells.retain(|cell| cell.backend != Backend::Vertex);
+        let suites_of = |reports: &[ProbeReport]| -> Vec<String> {
+            let found = elements(&render(reports, None).unwrap());
+            let suites = found.iter().filter(|element| element.name == "testsuite");
+            suites.map(|suite| suite.get("name").to_owned()).collect()
+        };
+        let named = |device: &str| {
+            ["trials", "native", "vertex", "compute"].map(|what| format!("{device}: {what}"))
+        };
+        let name = report.device.name.clone();
+        assert_eq!(suites_of(std::slice::from_ref(&report)), named(&name));
+        let found = elements(&render(std::slice::from_ref(&report), None).unwrap());
+        let suite = format!("{name}: vertex").replace('.', "_");
+        let of_suite = |element: &&Element| {
+            element.name == "testcase" && element.get("classname") == suite.as_str()
+        };
+        assert_eq!(found.iter().filter(of_suite).count(), 1);
+        let at = found.iter().position(|element| of_suite(&element)).unwrap();
+        assert_eq!(found[at].get("name"), "every topology");
+        assert_eq!(found[at + 1].name, "skipped");
+        assert_eq!(found[at + 1].get("message"), "no feature vertexPipelineStoresAndAtomics");
+
+        // Two boards of a kind in one machine have numbers.
+        let mut second = sample_report();
+        second.device.index = Some(2);
+        second.cells.retain(|cell| cell.backend != Backend::Vertex);
+        let both = [named(&format!("{name} (device 1)")), named(&format!("{name} (device 2)"))];
+        assert_eq!(suites_of(&[report, second]), both.concat());
     }
 
     /// CI systems look at failures and errors, scripts at the exit status: they must agree.

@@ -2,12 +2,13 @@
 //! what the driver wrote with the records that the case should have. It is for bug reports: a maintainer needs nothing
 //! but a C compiler and the Vulkan headers and loader to see a fault.
 //!
-//! The program is always the same (`reproduce/main.c`). What differs is in a header beside it: the draw, the state of
-//! the pipeline, and the expected records, which come from the model with which the probe compares captures.
+//! The program is always the same (`reproduce/main.c`). What differs is in headers beside it: the draw, the state of
+//! the pipeline, and the expected records, which come from the model with which the probe compares captures; and the
+//! comparison, which is another one after tessellation, because a device chooses the order within a patch.
 
 #![forbid(unsafe_code)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Write};
 
 use spirv::ExecutionModel;
@@ -17,10 +18,11 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_rewriter::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput};
 
 use crate::diagnose::Sequence;
-use crate::shaders::{FIRST_INSTANCE, FIRST_VERTEX};
+use crate::row::CapturedStage;
+use crate::shaders::{FIRST_INSTANCE, FIRST_VERTEX, PATCH_CONTROL_POINTS};
 use crate::subject::{Subject, SubjectError, range_size};
 
-/// The byte with which the program fills buffers before the draw: `FILLED` of `main.c`.
+/// The byte with which the program fills buffers before the draw: `FILLED` of `compare.h`.
 const FILLED: u8 = 0xcd;
 
 /// The maximum size in bytes of all expected records of a program, which its compiler has to read.
@@ -68,15 +70,6 @@ pub enum ReproduceError {
         /// The name of the captured shader.
         name: String,
     },
-    /// The shaders are tessellation shaders.
-    #[error(
-        "{name} are tessellation shaders: a device chooses the order in which it writes the primitives of a patch, \
-         which the program could not judge"
-    )]
-    Tessellation {
-        /// The name of the captured shader.
-        name: String,
-    },
     /// The geometry shader takes other primitives.
     #[error("{name} takes no primitives of {topology}")]
     NotTaken {
@@ -103,8 +96,8 @@ pub enum ReproduceError {
     Subject(#[from] SubjectError),
 }
 
-/// Returns the files of the program for a draw of the probe's own shaders: `main.c`, `case.h` and a SPIR-V module for
-/// each stage.
+/// Returns the files of the program for a draw of the probe's own shaders: `main.c`, `case.h`, `compare.h` and a SPIR-V
+/// module for each stage.
 ///
 /// # Errors
 /// [`ReproduceError`]
@@ -116,9 +109,6 @@ pub fn program(
     let ReproducedDraw { topology, vertices, instances, .. } = draw;
     if !subject.has_formulas() {
         return Err(ReproduceError::NoFormulas { name });
-    }
-    if topology == PrimitiveTopology::PatchList && subject.takes(topology) {
-        return Err(ReproduceError::Tessellation { name });
     }
     if !subject.takes(topology) {
         return Err(ReproduceError::NotTaken { name, topology });
@@ -134,12 +124,24 @@ pub fn program(
     let mut files = vec![
         ProgramFile::text("main.c", include_str!("reproduce/main.c")),
         ProgramFile::text("case.h", header(subject, draw, &stages)),
+        ProgramFile::text("compare.h", comparison(subject)),
     ];
     files.extend(stages.into_iter().map(|stage| ProgramFile {
         name: stage.file.to_owned(),
         contents: stage.words.iter().flat_map(|word| word.to_le_bytes()).collect(),
     }));
     Ok(files)
+}
+
+/// Returns `compare.h`.
+fn comparison(subject: &Subject) -> String {
+    let demanded = match subject.captured_stage() {
+        CapturedStage::Tessellation => include_str!("reproduce/patches.h"),
+        CapturedStage::Vertex | CapturedStage::Geometry | CapturedStage::GeometryStreams => {
+            include_str!("reproduce/order.h")
+        }
+    };
+    format!("{demanded}\n{}", include_str!("reproduce/compare.h"))
 }
 
 /// A stage of the program's pipeline.
@@ -156,6 +158,12 @@ fn stages(subject: &Subject) -> Result<Vec<Stage>, ReproduceError> {
     let stage = |model: ExecutionModel, words| {
         let (bit, file) = match model {
             ExecutionModel::Geometry => ("VK_SHADER_STAGE_GEOMETRY_BIT", "shader.geom.spv"),
+            ExecutionModel::TessellationControl => {
+                ("VK_SHADER_STAGE_TESSELLATION_CONTROL_BIT", "shader.tesc.spv")
+            }
+            ExecutionModel::TessellationEvaluation => {
+                ("VK_SHADER_STAGE_TESSELLATION_EVALUATION_BIT", "shader.tese.spv")
+            }
             _ => ("VK_SHADER_STAGE_VERTEX_BIT", "shader.vert.spv"),
         };
         Stage { bit, file, words }
@@ -164,8 +172,11 @@ fn stages(subject: &Subject) -> Result<Vec<Stage>, ReproduceError> {
     if let LoweredKind::Native(native) = lowered.kind {
         stages.extend(native.before.into_iter().map(|before| stage(before.stage, before.words)));
     }
-    let is_geometry = subject.geometry.is_some();
-    let captured = if is_geometry { ExecutionModel::Geometry } else { ExecutionModel::Vertex };
+    let captured = match subject.captured_stage() {
+        CapturedStage::Vertex => ExecutionModel::Vertex,
+        CapturedStage::Geometry | CapturedStage::GeometryStreams => ExecutionModel::Geometry,
+        CapturedStage::Tessellation => ExecutionModel::TessellationEvaluation,
+    };
     stages.push(stage(captured, lowered.words));
     Ok(stages)
 }
@@ -222,7 +233,16 @@ fn captured(subject: &Subject, draw: ReproducedDraw) -> Vec<CaptureBuffer> {
         let vertex_count = sequence.vertex_count();
         let of_instance = |i| (0..sequence.output_count()).map(move |at| (i, at));
         let expected = (0..instances).flat_map(of_instance);
-        let expected = expected.map(|(i, at)| i * vertex_count + sequence.gather(at)).collect();
+        let expected = expected.map(|(i, at)| i * vertex_count + sequence.gather(at));
+        // The program knows a vertex by its record: of vertices of an instance with the same record it finds the first.
+        let records_of: Vec<&[u8]> = records.chunks_exact(stride.max(1) as usize).collect();
+        let key = |number: u32| (number / vertex_count.max(1), records_of.get(number as usize));
+        let mut first_of = HashMap::new();
+        for number in 0..records_of.len() as u32 {
+            first_of.entry(key(number)).or_insert(number);
+        }
+        let first = |number: u32| first_of.get(&key(number)).copied().unwrap_or(number);
+        let expected = expected.map(first).collect();
         let vertices_per_primitive = m;
         buffers.push(CaptureBuffer {
             number,
@@ -240,6 +260,59 @@ fn captured(subject: &Subject, draw: ReproducedDraw) -> Vec<CaptureBuffer> {
         buffer.expected.truncate(usize::try_from(records).unwrap_or(usize::MAX));
     }
     buffers
+}
+
+/// The types of what is in `case.h`.
+const TYPES: &str = "\
+typedef struct {
+    VkShaderStageFlagBits stage;
+    const char *file; /* a SPIR-V module, whose entry point is main */
+} Stage;
+
+typedef struct {
+    uint32_t binding, size; /* in bytes */
+    const uint32_t *contents;
+} VertexBuffer;
+
+typedef struct {
+    uint32_t binding, stride, size; /* in bytes; the size is that of the bound range */
+    uint32_t per_primitive;         /* the vertices of each captured primitive */
+    uint32_t vertices, all;         /* the vertices of each instance, and of all */
+    const uint32_t *records;        /* the record of each of these vertices */
+    uint32_t expected_count;
+    const uint32_t *expected; /* which of these records have to be written, in this order */
+} Captured;
+";
+
+/// Returns what the draw needs of a device: the expressions by which `main.c` knows that the device has it, and the
+/// features of `VkPhysicalDeviceFeatures` that it enables.
+fn needs(subject: &Subject, draw: ReproducedDraw) -> (Vec<&'static str>, Vec<&'static str>) {
+    let ReproducedDraw { topology, provoking, .. } = draw;
+    let stage = subject.captured_stage();
+    let mut needs = vec!["xfb.transformFeedback"];
+    let mut features = Vec::new();
+    if provoking == ProvokingVertex::Last {
+        needs.push("mode.provokingVertexLast");
+    }
+    let has_geometry = matches!(stage, CapturedStage::Geometry | CapturedStage::GeometryStreams);
+    if has_geometry || topology.has_adjacency() {
+        features.push("geometryShader");
+    }
+    if stage == CapturedStage::Tessellation {
+        features.push("tessellationShader");
+    }
+    if subject.geometry.as_ref().is_some_and(|geometry| geometry.has_point_size) {
+        features.push("shaderTessellationAndGeometryPointSize");
+    }
+    if stage == CapturedStage::GeometryStreams {
+        needs.push("xfb.geometryStreams");
+        let is_of_points =
+            |geometry: &crate::subject::SubjectGeometry| geometry.declared.output_vertices == 1;
+        if !subject.geometry.as_ref().is_some_and(is_of_points) {
+            needs.push("limits.transformFeedbackStreamsLinesTriangles");
+        }
+    }
+    (needs, features)
 }
 
 /// Returns `case.h`.
@@ -263,25 +336,45 @@ fn write_header(
         ProvokingVertex::First => "FIRST",
         ProvokingVertex::Last => "LAST",
     };
+    let is_tessellated = subject.captured_stage() == CapturedStage::Tessellation;
+    let order = if is_tessellated { "; the order within each patch is free" } else { "" };
     let of_draw = format!(
-        "{topology}, shader {name}, {vertices} vertices, {instances} instances, the {provoking} vertex provokes"
+        "{topology}, shader {name}, {vertices} vertices, {instances} instances, the {provoking} vertex provokes{order}"
     );
-    writeln!(out, "/* A draw, and what it has to write: see main.c. */\n")?;
+    let is_fan = subject.geometry.is_none() && topology == PrimitiveTopology::TriangleFan;
+    let (needs, features) = needs(subject, draw);
+    writeln!(out, "/* A draw, and what it has to write: see main.c. */\n\n{TYPES}")?;
     writeln!(out, "#define DESCRIPTION \\\n    \"{of_draw}\"")?;
     writeln!(out, "#define TOPOLOGY VK_PRIMITIVE_TOPOLOGY_{vk_topology}")?;
     writeln!(out, "#define PROVOKING VK_PROVOKING_VERTEX_MODE_{vk_provoking}_VERTEX_EXT")?;
+    writeln!(out, "#define IS_FAN {}", u8::from(is_fan))?;
+    let supported = needs.iter().map(|need| (*need).to_owned());
+    let supported =
+        supported.chain(features.iter().map(|name| format!("features.features.{name}")));
+    let supported: String = supported.map(|need| format!(" need({need})")).collect();
+    writeln!(out, "#define NEEDS(need){supported}")?;
+    let enabled = features.iter().map(|name| format!(".{name} = VK_TRUE")).collect::<Vec<_>>();
+    let enabled = if enabled.is_empty() { "0".to_owned() } else { enabled.join(", ") };
+    writeln!(out, "#define FEATURES {{{enabled}}}")?;
     for (name, value) in [
         ("VERTICES", vertices),
         ("INSTANCES", instances),
         ("FIRST_VERTEX", FIRST_VERTEX),
         ("FIRST_INSTANCE", FIRST_INSTANCE),
-        ("STREAMS", subject.stream_count()),
+        ("PATCH", PATCH_CONTROL_POINTS),
     ] {
         writeln!(out, "#define {name} {value}u")?;
     }
     let of_stage = |Stage { bit, file, .. }: &Stage| format!("{{{bit}, \"{file}\"}}");
     write_array(out, "Stage stages", stages.iter().map(of_stage))?;
     write_vertex_input(out, subject, draw)?;
+    if is_tessellated {
+        let emissions = subject.emission(topology, provoking, vertices, instances);
+        let emission = emissions.as_ref().and_then(|emissions| emissions.values().next());
+        let patches = emission.map_or(&[][..], |emission| &emission.patches);
+        let primitives = patches.iter().map(|patch| patch.primitives.to_string());
+        write_array(out, "uint32_t patches", primitives)?;
+    }
     let buffers = captured(subject, draw);
     for CaptureBuffer { number, stride, records, expected, .. } in &buffers {
         let (words, _) = records.as_chunks();
@@ -296,8 +389,9 @@ fn write_header(
     let of_buffer = |buffer: &CaptureBuffer| {
         let CaptureBuffer { number, stride, size, vertices_per_primitive, .. } = buffer;
         let (vertices, count) = (buffer.vertices, buffer.expected.len());
+        let all = buffer.records.len() / (*stride).max(1) as usize;
         format!(
-            "{{{number}, {stride}, {size}, {vertices_per_primitive}, {vertices}, records_{number}, {count}, \
+            "{{{number}, {stride}, {size}, {vertices_per_primitive}, {vertices}, {all}, records_{number}, {count}, \
              expected_{number}}}"
         )
     };

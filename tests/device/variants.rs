@@ -48,7 +48,6 @@ fn variants_are_made_once() {
         desc(&attribute_words, &attributes.vertex_input),
         desc(&attribute_words, &instanced),
         desc(&attribute_words, &wide),
-        // So many that there are none left for descriptors of captures.
     ];
     let variants = Variants::default();
     let ask = |offset: usize| -> Vec<u64> {
@@ -68,18 +67,61 @@ fn variants_are_made_once() {
     assert!(found.iter().all(|others| *others == found[0]));
     assert_eq!(found[0].iter().collect::<BTreeSet<_>>().len(), descs.len());
 
-    // A variant that cannot be made is not kept.
-    let nothing = VertexInput::default();
-    let missing = desc(&attribute_words, &nothing);
-    for _ in 0..2 {
-        // SAFETY: as above.
-        let error = unsafe { variants.get(ctx, &missing) }.unwrap_err();
-        assert!(matches!(error, StagesError::Lower { .. }), "{error}");
-        assert!(error.to_string().starts_with("vertex shader: input "), "{error}");
-    }
     assert!(variants.remove_layout(vk::DescriptorSetLayout::from_raw(1)).is_empty());
     // SAFETY: nothing was submitted.
     unsafe { ctx.destroy(variants, &mut ()) };
+}
+
+/// Refused stages have no pipeline, whether shaders or the device refuse them, and none when stages with the same shaders
+/// are made. The pipelines are those that go with a set layout. What the device refuses is forgotten at once, since it
+/// may not refuse it again; what is refused of a shader is kept, until its layout goes. On a device with the validation
+/// layer an object of Vulkan that stayed would be a message.
+#[test]
+fn refused_stages_leave_nothing_behind() {
+    let gpu = device::open(Profile::Full);
+    let ctx = gpu.context();
+    let attributes = ProbeShader::attributes();
+    let words = attributes.words();
+    // SAFETY: the device is live.
+    let layout = unsafe {
+        let info = vk::DescriptorSetLayoutCreateInfo::default();
+        ctx.device().create_descriptor_set_layout(&info, None).unwrap()
+    };
+    let (one, most) = ([layout], gpu.capabilities().limits.max_descriptor_sets as usize);
+    let (many, no_input) = (vec![layout; most + 1], VertexInput::default());
+    let right = Stages { set_layouts: &one, ..desc(&words, &attributes.vertex_input) };
+    let of_shader = Stages { vertex_input: &no_input, ..right };
+    let of_device = Stages { set_layouts: &many, ..right };
+    let variants = Variants::default();
+    // SAFETY: the context is of a live device, to which the set layout belongs.
+    let get = |stages: &Stages<'_>| unsafe { variants.get(ctx, stages) };
+    let kept = || format!("{variants:?}").matches("Slot {").count();
+    let refuse = || {
+        let error = get(&of_device).unwrap_err();
+        assert!(matches!(error, StagesError::Runtime(_)), "{error}");
+        let before = kept();
+        let error = get(&of_shader).unwrap_err();
+        assert!(matches!(error, StagesError::Lower { .. }), "{error}");
+        assert!(error.to_string().starts_with("vertex shader: input "), "{error}");
+        before
+    };
+    assert_eq!(refuse(), 0);
+    // What is refused again is what was kept.
+    assert_eq!((refuse(), kept()), (1, 1));
+    assert!(variants.remove_layout(layout).is_empty());
+    assert_eq!(kept(), 0);
+
+    get(&right).unwrap();
+    assert_eq!((refuse(), kept()), (1, 2));
+    get(&right).unwrap();
+    let removed = variants.remove_layout(layout);
+    assert_eq!((removed.len(), kept()), (1, 0));
+    // SAFETY: nothing was submitted, and no pipeline is left that has the set layout.
+    unsafe {
+        removed.into_iter().for_each(|pipeline| ctx.destroy(pipeline, &mut ()));
+        ctx.destroy(variants, &mut ());
+        ctx.device().destroy_descriptor_set_layout(layout, None);
+    }
 }
 
 /// Draws of one capture with several pipelines, and with either provoking vertex mode, are

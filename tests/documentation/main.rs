@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(missing_docs, reason = "no API")]
 
+mod descriptions;
 mod examples;
 mod guide;
 mod pages;

@@ -7,8 +7,8 @@ use super::missing::Missing;
 use crate::stages::Stages;
 use crate::supplied::{self, Member, Supplied};
 
-/// Returns the contents of descriptors and push constants. Those that the user did not supply are made up if `made_up`,
-/// otherwise they are added to `missing`.
+/// Returns the contents of descriptors and push constants. What the user did not supply, which may be some members of a
+/// block, is made up if `made_up`; otherwise it is added to `missing`.
 pub(super) fn of(
     supplied: &Supplied,
     stages: &Stages<'_>,
@@ -17,7 +17,9 @@ pub(super) fn of(
 ) -> Result<Contents> {
     let all = stages.all();
     let supplied::Read { given, missing: members } = supplied.read(&all)?;
-    members.into_iter().for_each(|member| missing.add(member));
+    if !made_up {
+        members.into_iter().for_each(|member| missing.add(member));
+    }
     let otherwise = if made_up { contents::Missing::MakeUp } else { contents::Missing::Refuse };
     let lacking = match Contents::of_stages(&all, &given, otherwise) {
         Err(ContentsError::Missing(lacking)) => lacking,

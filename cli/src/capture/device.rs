@@ -55,19 +55,27 @@ impl Job<'_> {
     /// The number of primitives for which the first capture has room. For a vertex shader this is the number of all
     /// primitives. For later stages it is not known in advance how many primitives a geometry shader emits, or a patch
     /// is divided into. So there is room for the largest possible number. But this number is limited to
-    /// [`MOST_EXPECTED`] or to the number of primitives drawn, whichever is larger.
-    fn expected_primitives(&self) -> u64 {
+    /// [`MOST_EXPECTED`] or to the number of primitives drawn, whichever is larger, and to what fits into capture buffers
+    /// of `most_bytes` bytes: a shader mostly emits much less than it may, and what does emit more is captured again.
+    fn expected_primitives(&self, most_bytes: u64) -> u64 {
         let drawn = self.drawn.primitives(self.assembly);
         let Some(LoweredGeometry { invocations, max_vertices, .. }) = self.geometry else {
             return drawn;
         };
         let most = u64::from(invocations) * u64::from(max_vertices);
-        drawn.saturating_mul(most).min(MOST_EXPECTED.max(drawn))
+        let expected = drawn.saturating_mul(most).min(MOST_EXPECTED.max(drawn));
+        let per_primitive = u64::from(self.captured_topology().vertices_per_primitive());
+        let largest = self.layout.buffers().map(|(_, stride)| u64::from(stride)).max();
+        let bytes = per_primitive * largest.unwrap_or(0).max(1);
+        expected.min((most_bytes / bytes).max(1))
     }
 }
 
 /// The first capture has room for at most this many primitives of later stages, unless more primitives are drawn.
 const MOST_EXPECTED: u64 = 1 << 20;
+
+/// Each capture buffer of the first capture of later stages has at most this many bytes.
+const MOST_EXPECTED_BYTES: u64 = 1 << 27;
 
 /// The result of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +98,7 @@ struct Made {
 
 /// Captures what `job` describes on one backend. [`check`] must have accepted the job.
 pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Taken> {
-    let room = job.expected_primitives();
+    let room = job.expected_primitives(MOST_EXPECTED_BYTES.min(largest_buffer(gpu, backend)));
     let taken = take_once(gpu, backend, job, room)?;
     // The first capture counted all primitives of the later stages. If some of them did not fit, a
     // second capture has buffers that are large enough for all.
@@ -98,6 +106,15 @@ pub(super) fn take(gpu: &mut Gpu, backend: Backend, job: &Job<'_>) -> Result<Tak
         take_once(gpu, backend, job, taken.primitives_needed)
     } else {
         Ok(taken)
+    }
+}
+
+/// The largest size in bytes of a capture buffer that a backend takes on the device.
+fn largest_buffer(gpu: &Gpu, backend: Backend) -> u64 {
+    let native = gpu.capabilities().transform_feedback.as_ref();
+    match (backend, native) {
+        (Backend::Native, Some(native)) => native.max_buffer_size,
+        _ => gpu.context().max_capture_buffer(),
     }
 }
 

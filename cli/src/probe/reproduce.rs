@@ -18,8 +18,8 @@ pub(super) struct ReproduceArguments {
     /// The directory for the program, which is created if it does not exist
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// A shader of the probe: identify, two_buffers or attributes, or a geometry shader behind identify, such as
-    /// lines_to_triangles_cut
+    /// A shader of the probe: identify, two_buffers or attributes, or geometry or tessellation shaders behind identify,
+    /// such as lines_to_triangles_cut or patches_to_lines
     #[arg(long, value_name = "NAME", default_value = "identify", value_parser = parse_built_in)]
     shader: BuiltIn,
     /// The topology, for example triangle-strip
@@ -42,9 +42,11 @@ const EXAMPLES: &str = "Examples:
 
 The program captures one draw by the driver's VK_EXT_transform_feedback,
 prints the vertices that it captured beside those that the specification
-demands, and exits with 1 where they differ. It needs a C compiler (C99), and
-the headers and the loader of Vulkan, but not vkxfb. A report of vkxfb probe
-says with which arguments it shows a finding. Existing files are replaced.
+demands, and exits with 1 where they differ. After tessellation the order
+within a patch is the device's choice, and is not held against it. The
+program needs a C compiler (C99), and the headers and the loader of Vulkan,
+but not vkxfb. A report of vkxfb probe says with which arguments it shows a
+finding. Existing files are replaced.
 
 Exit status: 0 the program is written; 2 there is none for these shaders, or
 a file cannot be written.";

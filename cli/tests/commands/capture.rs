@@ -664,6 +664,86 @@ fn members_take_values_by_name() {
     ]);
 }
 
+/// Of a block of which some members are given, `--made-up` makes up the others: those that it would make up of the whole.
+#[test]
+fn members_that_are_not_given_are_made_up() {
+    let shaders = Shaders::new();
+    let shader = shaders.file(
+        "blocks.vert",
+        b"#version 450
+        layout(set = 0, binding = 0) uniform Camera { mat4 view; vec4 tint; };
+        layout(set = 0, binding = 1) readonly buffer List { uint count; vec4 list[]; };
+        layout(push_constant) uniform Pushed { vec4 added; float scale; };
+        layout(location = 0) out vec4 outView;
+        layout(location = 1) out vec4 outTint;
+        layout(location = 2) out vec4 outList;
+        layout(location = 3) out uint outCount;
+        layout(location = 4) out vec4 outAdded;
+        layout(location = 5) out float outScale;
+        void main() {
+            outView = view[1]; outTint = tint; outList = list[gl_VertexIndex]; outCount = count; outAdded = added;
+            outScale = scale; gl_Position = vec4(0); gl_PointSize = 1;
+        }",
+    );
+    let draw = ["capture", &shader, "--topology", "point-list", "--vertices", "2"];
+    let members = ["--uniform=0.0.tint=1,2,3,4", "--uniform=0.1.list[1]=5,6,7,8", "--push=scale=9"];
+    vkxfb(&[&draw[..], &members].concat()).refuses(&["'view'", "'count'", "'added'"]);
+    let made_up = |members: &[&str]| {
+        let options = ["--made-up", "--format", "json", "--validate", "--compare"];
+        let json = vkxfb(&[&draw[..], &options, members].concat()).exits(0).json();
+        [0, 1].map(|vertex: usize| json["records"][vertex]["outputs"].clone())
+    };
+    let (whole, part) = (made_up(&[]), made_up(&members));
+    for (whole, part) in whole.iter().zip(&part) {
+        for name in ["outView", "outCount", "outAdded"] {
+            assert!(!whole[name].is_null());
+            assert_eq!(whole[name], part[name], "{name}");
+        }
+        assert_eq!(part["outTint"], json!([1.0, 2.0, 3.0, 4.0]));
+        assert_eq!(part["outScale"], json!(9.0));
+        assert_ne!(whole["outTint"], part["outTint"]);
+    }
+    assert_eq!(whole[0]["outList"], part[0]["outList"]);
+    assert_eq!(part[1]["outList"], json!([5.0, 6.0, 7.0, 8.0]));
+}
+
+/// A geometry shader that could emit more than fits into what one descriptor covers, and emits little, is captured by
+/// descriptors. What does not fit is refused with the limit.
+#[test]
+fn what_a_geometry_shader_could_emit_need_not_fit() {
+    let shaders = Shaders::new();
+    let outputs = "layout(location = 0) out vec4 a; layout(location = 1) out vec4 b; layout(location = 2) out vec4 c;";
+    let vertex = shaders.file(
+        "many.vert",
+        format!("#version 450\n{outputs}\nvoid main() {{ a = b = c = gl_Position = vec4(gl_VertexIndex); }}")
+            .as_bytes(),
+    );
+    let geometry = shaders.file(
+        "many.geom",
+        format!(
+            "#version 450
+            layout(points, invocations = 32) in;
+            layout(triangle_strip, max_vertices = 60) out;
+            {outputs}
+            void main() {{
+                if (gl_InvocationID == 7)
+                    for (int i = 0; i < 3; i++) {{
+                        a = b = c = gl_Position = gl_in[0].gl_Position + i;
+                        EmitVertex();
+                    }}
+            }}"
+        )
+        .as_bytes(),
+    );
+    let points = ["capture", &vertex, "--topology", "point-list", "--resources", "descriptors"];
+    let more = ["--geometry", &geometry, "--vertices", "400", "--format", "json"];
+    let json = vkxfb(&[&points[..], &more].concat()).exits(0).json();
+    assert_eq!(json["primitives_written"], 400);
+    assert_eq!(json["records"].as_array().unwrap().len(), 3 * 400);
+    vkxfb(&[&points[..], &["--vertices", "3000000"]].concat())
+        .refuses(&["maxStorageBufferRange is 134217728"]);
+}
+
 /// `vkxfb inspect` lists the blocks with their members, and says that without decorations all
 /// outputs with locations are captured.
 #[test]

@@ -1,6 +1,6 @@
 //! Loads a driver directly: lavapipe's library, while the Vulkan loader finds no driver.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::command::{self, Ran, Shaders, command};
 use crate::driver;
@@ -40,6 +40,32 @@ fn a_driver_is_probed_without_the_loader_as_with_it() {
     }
     let info = without_loader(&["info", "--driver", &lavapipe], None).exits(0).stdout;
     assert!(info.contains("llvmpipe"), "{info}");
+}
+
+/// The manifest is taken as the loader takes it: a path is one from the manifest's directory, wherever the command runs.
+#[test]
+fn a_manifest_names_the_driver() {
+    let (lavapipe, files) = (lavapipe(), Shaders::new());
+    let manifest = |library: &str| {
+        let manifest = json!({"file_format_version": "1.0.0", "ICD": {"library_path": library}});
+        files.file("lvp_icd.json", manifest.to_string().as_bytes())
+    };
+    let info = |manifest: &str| without_loader(&["info", "--driver", manifest], None);
+    let found = info(&manifest(&lavapipe)).exits(0).stdout;
+    assert!(found.contains("llvmpipe"), "{found}");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&lavapipe, files.path("libvulkan_here.so")).unwrap();
+        let beside = manifest("./libvulkan_here.so");
+        assert!(info(&beside).exits(0).stdout.contains("llvmpipe"));
+        let mut command = command(&["info", "--driver", "lvp_icd.json"]);
+        let ran = Ran::new(command.current_dir(files.0.path()).output().unwrap()).exits(0);
+        assert!(ran.stdout.contains("llvmpipe"), "{}", ran.stdout);
+    }
+    info(&manifest("../none.so")).refuses(&["lvp_icd.json: its library_path is ../none.so"]);
+    info("missing_icd.json").refuses(&["missing_icd.json: there is no such file"]);
+    let probe = ["probe", "--driver", &manifest("none.so")];
+    without_loader(&probe, None).refuses(&["lvp_icd.json: its library_path is none.so, which"]);
 }
 
 #[test]

@@ -28,6 +28,27 @@ fn a_ci_system_sees_each_topology() {
     assert!(xml.contains("<property name=\"injected\""), "{xml}");
 }
 
+/// Lavapipe as a device without the extension and without stores of vertex shaders: the job shows that these backends
+/// were not tried, and suites are called by the device's name, not by its number.
+#[test]
+fn a_ci_system_sees_what_was_not_tried() {
+    let shaders = Shaders::new();
+    let file = shaders.path("probe.xml");
+    let options = ["--profile", "bifrost", "--junit", file.to_str().unwrap()];
+    Ran::new(command(&[&PROBE_ONE_BATCH[..], &options].concat()).output().unwrap()).exits(0);
+    let xml = std::fs::read_to_string(file).unwrap();
+    for backend in ["native", "vertex"] {
+        let (_, suite) = xml
+            .split_once(&format!(": {backend}\" tests=\"1\" failures=\"0\" errors=\"0\""))
+            .unwrap_or_else(|| panic!("no suite of {backend} in {xml}"));
+        assert!(suite.starts_with(" skipped=\"1\">"), "{xml}");
+        let (_, case) = suite.split_once("name=\"every topology\">").unwrap();
+        assert!(case.trim_start().starts_with("<skipped message=\"no "), "{xml}");
+    }
+    assert!(xml.contains(": compute\" name=\"triangle-strip\"/>"), "{xml}");
+    assert!(xml.contains("<testsuite name=\"llvmpipe ("), "{xml}");
+}
+
 /// A job without a driver has a result, not an empty file. The exit status is that without `--json`.
 #[test]
 fn without_a_driver_the_error_is_a_result() {

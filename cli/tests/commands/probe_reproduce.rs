@@ -78,6 +78,64 @@ fn each_kind_of_shader_is_captured_as_demanded() {
     }
 }
 
+/// Patches are captured one after the other, each in an order of the device's choice. Of four patches the last is culled,
+/// and one vertex belongs to none.
+#[test]
+fn tessellation_is_captured_as_demanded() {
+    let files = Shaders::new();
+    for shader in ["patches_to_points", "patches_to_lines", "patches_to_triangles"] {
+        let draw = ["--shader", shader, "--topology", "patch-list", "--vertices", "13"];
+        let ran = holds(&files, shader, &[&draw[..], &["--instances", "2"]].concat());
+        assert!(ran.stdout.contains("the order within each patch is free"), "{}", ran.stdout);
+        assert_eq!(ran.stdout.matches("\nbuffer ").count(), 2, "{}", ran.stdout);
+    }
+}
+
+/// Tessellation with another winding, another direction, or the primitives of another patch is found, however the
+/// order within a patch is. The evaluation shader is that of the header with another expectation.
+#[test]
+fn a_difference_in_a_patch_is_found() {
+    let files = Shaders::new();
+    for (shader, m) in [("patches_to_lines", 2), ("patches_to_triangles", 3)] {
+        let draw = ["--shader", shader, "--topology", "patch-list", "--vertices", "6"];
+        let directory = write(&files, shader, &draw);
+        let header = Path::new(&directory).join("case.h");
+        let right = std::fs::read_to_string(&header).unwrap();
+        let (before, list) = right.split_once("uint32_t expected_0[] = {\n").unwrap();
+        let (list, behind) = list.split_once("};").unwrap();
+        let numbers: Vec<u32> =
+            list.split(',').filter_map(|number| number.trim().parse().ok()).collect();
+        let of = |numbers: &[u32]| {
+            let list: Vec<String> = numbers.iter().map(u32::to_string).collect();
+            let list = list.join(", ");
+            let text = format!("{before}uint32_t expected_0[] = {{\n{list}}};{behind}");
+            std::fs::write(&header, text).unwrap();
+            compile(&directory);
+            Ran::new(run(&directory))
+        };
+        // In the second patch, the primitives are in the opposite order.
+        let (first, second) = numbers.split_at(if m == 2 { 2 } else { 6 });
+        let reversed = second.chunks(m).rev().flatten().copied();
+        let reversed: Vec<u32> = first.iter().copied().chain(reversed).collect();
+        assert_ne!(reversed, numbers);
+        of(&reversed).exits(0);
+        let flipped: Vec<u32> = numbers.chunks(m).flat_map(|p| p.iter().rev().copied()).collect();
+        let ran = of(&flipped).exits(1);
+        let all = numbers.len() / m;
+        assert_eq!(ran.stdout.matches("<-- differs").count(), all, "{}", ran.stdout);
+        // Both patches have the primitives of the second.
+        let mut other = numbers.clone();
+        other[..m].copy_from_slice(&numbers[numbers.len() - m..]);
+        let ran = of(&other).exits(1);
+        assert!(ran.stdout.contains("primitive 0, instance 0: demanded v"), "{}", ran.stdout);
+        // The same primitive is demanded twice.
+        let mut twice = numbers.clone();
+        let last = numbers.len() - m;
+        twice.copy_within(last - m..last, last);
+        of(&twice).exits(1);
+    }
+}
+
 /// A draw without primitives must write nothing.
 #[test]
 fn a_draw_without_primitives_is_captured_as_demanded() {
@@ -118,7 +176,10 @@ fn what_has_no_program_is_refused() {
     let refused = |arguments: &[&str], why: &[&str]| {
         vkxfb(&[&["probe", "reproduce", &directory], arguments].concat()).refuses(why);
     };
-    refused(&["--shader", "patches_to_lines", "--topology", "patch-list"], &["tessellation"]);
+    refused(
+        &["--shader", "patches_to_lines", "--topology", "line-list"],
+        &["patches_to_lines takes no primitives of line-list"],
+    );
     refused(
         &["--shader", "lines_to_lines", "--topology", "point-list"],
         &["no primitives of point-list"],

@@ -7,6 +7,7 @@ use ash::vk;
 use vkxfb::runtime::{RuntimeError, Unavailable};
 
 use super::DeviceSelector;
+use super::driver::ManifestError;
 
 /// The reason why a device could not be opened, or an operation on it failed.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,14 @@ pub enum GpuError {
         file: PathBuf,
         /// The reason why the library cannot be used.
         reason: String,
+    },
+    /// The manifest of a driver, which is used without the loader, leads to no driver.
+    #[error("{}: {reason}", .file.display())]
+    Manifest {
+        /// The path of the manifest.
+        file: PathBuf,
+        /// What is wrong with the manifest.
+        reason: ManifestError,
     },
     /// The loader found no driver.
     #[error("the Vulkan loader found no driver (no usable ICD; see VK_DRIVER_FILES)")]

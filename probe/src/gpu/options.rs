@@ -75,8 +75,8 @@ impl FromStr for DeviceSelector {
 pub struct OpenOptions {
     /// The device. `None` for the first one in the loader's order.
     pub device: Option<DeviceSelector>,
-    /// The library of a driver to load directly, instead of the Vulkan loader. Then there are no
-    /// layers. `None` for the loader.
+    /// The library of a driver, or its manifest (a file `.json`), to load directly, instead of the Vulkan loader. Then
+    /// there are no layers. `None` for the loader.
     pub driver: Option<PathBuf>,
     /// Selects the features of the device that are used.
     pub profile: Profile,

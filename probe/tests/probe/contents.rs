@@ -29,7 +29,7 @@ fn made_up(declarations: &str, body: &str) -> Contents {
 }
 
 fn given(size: usize) -> Given {
-    let bytes = GivenBytes { name: "file".to_owned(), bytes: vec![1; size] };
+    let bytes = GivenBytes { name: "file".to_owned(), bytes: vec![1; size], supplied: None };
     Given { buffers: [((0, 0), bytes)].into(), push_constants: None }
 }
 
@@ -140,6 +140,38 @@ fn made_up_numbers_are_small_and_of_their_types() {
     assert!(ints(&constants[32..])[0] < 4);
     assert_eq!(made.made_up.len(), 2);
     assert_eq!(made, made_up(block, body));
+}
+
+/// Where some bytes are supplied, the others are those that would be made up of the whole block. A runtime array ends
+/// with the last element of which something is supplied.
+#[test]
+fn what_is_not_supplied_is_made_up() {
+    let block = "layout(set = 0, binding = 0) readonly buffer B { uint n; vec4 v; vec2 a[]; } b;";
+    let body = "b.a[gl_VertexIndex % b.n] + b.v.xy, 0, 1";
+    let whole = made_up(block, body).buffers[0].bytes.clone();
+    let supplied = |bytes: usize, supplied: &[std::ops::Range<usize>]| {
+        let (name, supplied) = ("--uniform 0.0".to_owned(), Some(supplied.to_vec()));
+        let bytes = GivenBytes { name, bytes: vec![1; bytes], supplied };
+        let given = Given { buffers: [((0, 0), bytes)].into(), push_constants: None };
+        let contents = contents(block, body, &given).unwrap();
+        assert_eq!(contents.made_up.len(), 1);
+        contents.buffers[0].bytes.clone()
+    };
+    for (ranges, size) in [
+        (&[(0, 4)][..], 32 + 4096 * 8),
+        (&[(0, 4), (20, 24)], 32 + 4096 * 8),
+        (&[(32, 40)], 40),
+        // A part of the third element.
+        (&[(0, 4), (48, 52)], 56),
+    ] {
+        let ranges: Vec<_> = ranges.iter().map(|(start, end)| *start..*end).collect();
+        let found = supplied(56, &ranges);
+        assert_eq!(found.len(), size, "{ranges:?}");
+        for (at, byte) in found.iter().enumerate() {
+            let is_given = ranges.iter().any(|range| range.contains(&at));
+            assert_eq!(*byte, if is_given { 1 } else { whole[at] }, "{ranges:?}: {at}");
+        }
+    }
 }
 
 #[test]

@@ -21,8 +21,8 @@ send_and_sync! {
     vkxfb_probe::emission { Emission }
     vkxfb_probe::gpu {
         BoundContents, CaptureRequest<'static>, CaptureResult, CaptureTarget<'static>, DeviceInfo, DeviceSelector,
-        DrawFeatures, Gpu, GpuError, HostMemory, InjectedFault, MemoryLimits, Message, OpenOptions, Profile, Resources, Robustness,
-        Step, Timestamps, Tool, VertexData<'static>,
+        DrawFeatures, Gpu, GpuError, HostMemory, InjectedFault, ManifestError, MemoryLimits, Message, OpenOptions, Profile, Resources,
+        Robustness, Step, Timestamps, Tool, VertexData<'static>,
     }
     vkxfb_probe::demand { Demand }
     vkxfb_probe::picture { CapturedBy<'static>, Drawing }

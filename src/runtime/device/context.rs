@@ -56,7 +56,8 @@ impl ContextId {
     }
 }
 
-/// The handles of a device, for an application that does not use ash.
+/// The handles of a device, for an application that does not use ash. No member has a default, so that it has no `new`
+/// and is written with all of them.
 #[derive(Clone, Copy)]
 pub struct RawDevice {
     /// [`vkGetInstanceProcAddr`](https://docs.vulkan.org/refpages/latest/refpages/source/vkGetInstanceProcAddr.html)

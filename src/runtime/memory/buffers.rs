@@ -35,8 +35,9 @@ pub enum MemoryLocation {
     Readback,
 }
 
-/// A request for the memory of one buffer.
+/// A request for the memory of one buffer, which the runtime makes and a [`MemoryAllocator`] reads.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct AllocationRequest<'a> {
     /// The name of the buffer, for messages and debug tools.
     pub name: &'a str,
@@ -159,7 +160,8 @@ unsafe impl MemoryAllocator for gpu_allocator::vulkan::Allocator {
     }
 }
 
-/// Describes a [`Buffer`] that is to be created.
+/// Describes a [`Buffer`] that is to be created. No member has a default, so that it has no `new` and is written with all
+/// of them.
 #[derive(Debug, Clone, Copy)]
 pub struct BufferDesc<'a> {
     /// The name of the buffer, for messages and debug tools.

@@ -79,6 +79,8 @@ impl<'a> SetLayoutInfo<'a> {
 /// The [pipeline layout](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineLayoutCreateInfo.html) of
 /// the application's graphics pipeline whose vertex shader is captured.
 ///
+/// All members have defaults, so a value of this type ends with `..Default::default()`.
+///
 /// # Pipeline layouts of captures
 /// [`Pipeline::new`](crate::runtime::Pipeline::new) creates a pipeline layout with the same set layouts, but with only
 /// one push constant range, [`PipelineDesc::push_constant_range`](crate::runtime::PipelineDesc::push_constant_range).
