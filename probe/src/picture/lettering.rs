@@ -13,7 +13,6 @@ use crate::picture::text;
 pub(super) enum Lettering {
     Title,
     Note,
-    Caption,
 }
 
 impl Lettering {
@@ -21,7 +20,6 @@ impl Lettering {
         match self {
             Self::Title => "xf-title",
             Self::Note => "xf-note",
-            Self::Caption => "xf-caption",
         }
     }
 
@@ -30,7 +28,6 @@ impl Lettering {
         match self {
             Self::Title => 14.0,
             Self::Note => 11.5,
-            Self::Caption => 12.0,
         }
     }
 
@@ -43,7 +40,6 @@ impl Lettering {
         match self {
             Self::Title => 17.0,
             Self::Note => 15.0,
-            Self::Caption => super::LINE,
         }
     }
 }
@@ -84,10 +80,6 @@ impl Lines {
     /// The height of all lines after the first, in user units.
     pub(super) fn extra(&self) -> f32 {
         (self.lines.len() - 1) as f32 * self.lettering.step()
-    }
-
-    pub(super) fn height(&self) -> f32 {
-        self.extra() + self.lettering.step()
     }
 
     /// Draws the lines, with the first one at `y`.
