@@ -195,6 +195,29 @@ impl PrimitiveDiff {
 pub struct Mismatch {
     /// The fault under which the capture is reported.
     pub fault: Fault,
+impl Mismatch {
+    /// Makes the mismatch for a fault that is in no primitive that is known.
+    pub(crate) fn of_no_primitive(
+        fault: Fault,
+        buffer: u32,
+        byte_offset: i64,
+        note: impl Into<String>,
+    ) -> Self {
+        Self {
+            fault,
+            stream: None,
+            also: Vec::new(),
+            first: None,
+            differing_primitives: 0,
+            rotated_primitives: 0,
+            buffer,
+            byte_offset,
+            note: Some(note.into()),
+            excerpt: Vec::new(),
+        }
+    }
+}
+
     /// The vertex stream that was captured. `None` if the shader emits to only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<u32>,
