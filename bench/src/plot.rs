@@ -128,7 +128,7 @@ fn legend(cases: &[&CaseReport]) -> (Group, f64) {
     let mut group = Group::new();
     let mut x = GUTTER;
     for contestant in Contestant::ALL.into_iter().filter(is_shown) {
-        let name = contestant.name();
+        let name = &contestant.to_string();
         let class = format!("line {name}");
         group = group.add(line((x, 64.0), (x + 24.0, 64.0), &class)).add(text(
             x + 30.0,
@@ -184,7 +184,7 @@ fn series(contestant: Contestant, cases: &[&CaseReport], axes: &Axes) -> Group {
             None => Data::new().move_to(point),
             Some(data) => data.line_to(point),
         });
-        let class = |kind: &str| format!("{kind} {}", contestant.name());
+        let class = |kind: &str| format!("{kind} {contestant}");
         let dot = Circle::new().set("cx", point.0).set("cy", point.1).set("r", 2.2);
         group = group
             .add(line(at(time.p10), at(time.p90), &class("spread")))
@@ -193,7 +193,7 @@ fn series(contestant: Contestant, cases: &[&CaseReport], axes: &Axes) -> Group {
     match data {
         None => group,
         Some(data) => {
-            let class = format!("line {}", contestant.name());
+            let class = format!("line {contestant}");
             group.add(Path::new().set("d", data).set("class", class))
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct BenchArguments {
     #[arg(long)]
     unoptimized: bool,
     /// Only these parts: draw, many-draws, indexed, formats, geometry, tessellation, pipelines
-    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = crate::options::part::<Part>)]
+    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = crate::options::named_part::<Part>)]
     part: Vec<Part>,
     /// Only these topologies, for example triangle-list,triangle-strip
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::part::<PrimitiveTopology>)]
@@ -48,7 +48,7 @@ pub(crate) struct BenchArguments {
     vertices: Vec<u32>,
     /// Only these contestants, in addition to the roofline: native, vertex, compute,
     /// compute-specialized
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::part::<Contestant>)]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::named_part::<Contestant>)]
     backend: Vec<Contestant>,
     /// Measure every size, number of buffers and topology, with more numbers of vertices
     #[arg(long)]

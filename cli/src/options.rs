@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use spirv::ExecutionModel;
 use vkxfb_probe::gpu::{Profile, Resources};
 use vkxfb_rewriter::lower::Backend;
@@ -59,6 +60,12 @@ pub(crate) enum ResourcesName {
     #[default]
     Best,
     /// By storage buffer descriptors
+/// Parses an element of a list of names, those of an enumeration in JSON.
+pub(crate) fn named_part<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let name = part::<String>(text)?;
+    T::deserialize(name.into_deserializer()).map_err(|error: value::Error| error.to_string())
+}
+
     Descriptors,
 }
 

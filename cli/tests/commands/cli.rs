@@ -695,7 +695,7 @@ fn a_list_may_have_spaces() {
     assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 24);
     vkxfb(&["inspect", &shader, "--varyings", "copied,"]).refuses(&["--varyings", "comma"]);
     vkxfb(&["bench", "--topology", "triangle-list, triangles"]).refuses(&["'triangles'"]);
-    vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["'nothing'"]);
+    vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["`nothing`"]);
 }
 
 /// A captured element of an array becomes a separate output, which needs another location. Not

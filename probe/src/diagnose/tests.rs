@@ -8,6 +8,27 @@ use vkxfb_rewriter::vertex_input::NumericClass;
 
 const GUARD: usize = 20;
 
+impl Fault {
+    /// All kinds of faults, from the most to the least serious.
+    pub(crate) const ALL: [Self; 15] = [
+        Self::NothingExecuted,
+        Self::NothingCopiedIn,
+        Self::NothingCopiedBack,
+        Self::NothingWritten,
+        Self::Overrun,
+        Self::Rotation,
+        Self::FlippedWinding,
+        Self::WrongVertex,
+        Self::MissingPrimitive,
+        Self::MissingVertex,
+        Self::ExtraPrimitive,
+        Self::TouchedGap,
+        Self::WrongBytes,
+        Self::TornBuffers,
+        Self::WrongCounter,
+    ];
+}
+
 fn output(buffer: u32, offset: u32, components: u32) -> CapturedOutput {
     let class = NumericClass::Uint;
     CapturedOutput {
