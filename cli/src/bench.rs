@@ -8,7 +8,7 @@ use vkxfb_bench::Contestant;
 use vkxfb_bench::plan::{Part, Plan, Selection};
 use vkxfb_bench::run::{self, Effort};
 use vkxfb_bench::{plot, table};
-use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, Profile, Resources};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
@@ -21,11 +21,11 @@ pub(crate) struct BenchArguments {
     device: Option<DeviceSelector>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: crate::options::ProfileName,
+    profile: Profile,
     /// How the compute backend accesses memory, and which variants of the roofline (a kernel that
     /// only moves the bytes) are measured
     #[arg(long, value_enum, default_value_t)]
-    resources: crate::options::ResourcesName,
+    resources: Resources,
 
     /// Pass lowered shaders to the driver without optimizing them, to rule out effects of the
     /// optimizer
@@ -126,8 +126,8 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<u8> {
     crate::files::check_outputs([&arguments.plot])?;
     let gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
-        profile: arguments.profile.into(),
-        resources: arguments.resources.into(),
+        profile: arguments.profile,
+        resources: arguments.resources,
         unoptimized: arguments.unoptimized,
         validation: arguments.validate,
         ..OpenOptions::default()

@@ -8,7 +8,7 @@ use ash::vk;
 use owo_colors::OwoColorize;
 use serde::Serialize;
 use vkxfb::runtime::{Tuning, Workaround};
-use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices, layers};
+use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, Profile, devices, layers};
 use vkxfb_probe::run::{driver, version_string};
 use vkxfb_probe::terminal::in_line;
 use vkxfb_rewriter::lower::Backend;
@@ -21,7 +21,7 @@ use crate::layer::{Installed, NAME, installed};
 pub(crate) struct InfoArguments {
     /// Limit the features of the devices that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: crate::options::ProfileName,
+    profile: Profile,
     /// Load this driver's library directly, without the Vulkan loader
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
@@ -118,7 +118,7 @@ const ASKED: &str = "VK_INSTANCE_LAYERS";
 pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
     let options = OpenOptions {
         driver: arguments.driver.clone(),
-        profile: arguments.profile.into(),
+        profile: arguments.profile,
         ..OpenOptions::default()
     };
     let devices = crate::print::error_as_json(devices(&options), arguments.json)?;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use vkxfb_probe::bug::{BugReport, Failing, FailingShader, bug_report};
-use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, Profile, Resources, TIMEOUT, devices};
 use vkxfb_probe::html;
 use vkxfb_probe::junit;
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
@@ -74,10 +74,10 @@ struct RunArguments {
     driver: Option<PathBuf>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: crate::options::ProfileName,
+    profile: Profile,
     /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
-    resources: crate::options::ResourcesName,
+    resources: Resources,
 
     /// Pass lowered shaders to the driver without optimizing them, to rule out faults of the optimizer
     #[arg(long)]
@@ -432,8 +432,8 @@ impl RunArguments {
     fn open_options(&self) -> OpenOptions {
         OpenOptions {
             driver: self.driver.clone(),
-            profile: self.profile.into(),
-            resources: self.resources.into(),
+            profile: self.profile,
+            resources: self.resources,
             unoptimized: self.unoptimized,
             validation: self.validate,
             ..OpenOptions::default()
@@ -547,8 +547,8 @@ fn open(job: &Job<'_>, device: DeviceSelector) -> Result<Opened> {
     }
     let plan = plan(arguments, &gpu, subject)?;
     let profile = match arguments.profile {
-        crate::options::ProfileName::Full => "",
-        crate::options::ProfileName::Bifrost => "bifrost",
+        Profile::Full => "",
+        Profile::Bifrost => "bifrost",
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
     if let Some(fault) = injected {
@@ -556,7 +556,7 @@ fn open(job: &Job<'_>, device: DeviceSelector) -> Result<Opened> {
             "faults were injected ({INJECTED}={fault}): this says nothing about the driver"
         ));
     }
-    if arguments.resources == crate::options::ResourcesName::Descriptors {
+    if arguments.resources == Resources::Descriptors {
         report.resources = "descriptors".to_owned();
     }
     report.shader_options.clone_from(shader_options);
