@@ -137,7 +137,7 @@ struct RunArguments {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Run as a child process that captures cases: for the probe's own use
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, value_parser = |text: &str| serde_json::from_str::<isolate::Task>(text))]
     worker: Option<isolate::Task>,
 }
 
@@ -313,7 +313,8 @@ fn probe(job: &Job<'_>) -> Result<u8> {
         let running = running(false)?;
         let device = DeviceSelector::Index(task.device);
         let Opened { gpu, mut plan, mut report } = open(job, device)?;
-        plan.slow.clone_from(&task.slow);
+        let is_slow = |backend: &Backend| task.slow.contains(&backend.to_string());
+        plan.slow = Backend::ALL.into_iter().filter(is_slow).collect();
         isolate::work(task, gpu, &plan, &mut report, running)?;
         return Ok(Outcome::AllRight.exit_code());
     }
