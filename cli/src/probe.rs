@@ -4,7 +4,6 @@ mod compare;
 mod isolate;
 mod reproduce;
 mod running;
-mod self_test;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -38,9 +37,6 @@ pub(crate) struct ProbeArguments {
     shader: Option<BuiltIn>,
     #[command(flatten)]
     run: RunArguments,
-    /// Check that every kind of fault is recognized, without a device
-    #[arg(long, conflicts_with_all = ["html", "junit", "report", "device", "shader", "backend", "topology"])]
-    self_test: bool,
 }
 
 /// The arguments of `vkxfb probe shader`.
@@ -289,7 +285,6 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<u8> {
             subject: Some(shader.subject()?),
             shader_options: [shader.captured.options(), shader.supplied.options()].concat(),
         }),
-        None if arguments.self_test => self_test::run(arguments.run.json),
         None => {
             let subject = arguments.shader.as_ref().map(|shader| match shader {
                 BuiltIn::Vertex(shader) => Subject::built_in(shader.clone()),

@@ -82,7 +82,7 @@ const PACKAGES: [Package; 8] = [
             // What is captured, and what is wrong with it.
             "sentinel diagnose emission shaders names row case system trial contents subject plan reproduce demand",
             // How that is shown.
-            "picture self_test report terminal table bug junit compare",
+            "picture report terminal table bug junit compare",
             // The device, and what runs on it.
             "gpu html records run",
         ],

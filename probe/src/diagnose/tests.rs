@@ -1,3 +1,5 @@
+pub(crate) mod injections;
+
 use crate::diagnose::*;
 use crate::sentinel;
 use proptest::prelude::*;
@@ -5,8 +7,6 @@ use vkxfb_rewriter::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
 use vkxfb_rewriter::spirv::Id;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_rewriter::vertex_input::NumericClass;
-
-const GUARD: usize = 20;
 
 impl Fault {
     /// All kinds of faults, from the most to the least serious.
@@ -28,6 +28,8 @@ impl Fault {
         Self::WrongCounter,
     ];
 }
+
+const GUARD: usize = 20;
 
 fn output(buffer: u32, offset: u32, components: u32) -> CapturedOutput {
     let class = NumericClass::Uint;

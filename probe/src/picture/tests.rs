@@ -1,5 +1,5 @@
 use crate::diagnose::Verdict;
-use crate::self_test;
+use crate::diagnose::tests::injections;
 use crate::picture::*;
 use crate::shaders::Emitted;
 
@@ -95,7 +95,7 @@ fn gallery() {
     };
     keep("overview-first.svg", overview(ProvokingVertex::First));
     keep("overview-last.svg", overview(ProvokingVertex::Last));
-    let far = self_test::samples(PrimitiveTopology::TriangleStrip).swap_remove(4).1;
+    let far = injections::samples(PrimitiveTopology::TriangleStrip).swap_remove(4).1;
     if let Verdict::Mismatch(mut mismatch) = far {
         move_by(&mut mismatch, 70_000);
         let [_, svg] =
@@ -105,7 +105,7 @@ fn gallery() {
         keep("far.svg", svg);
     }
     for (row, source) in rows() {
-        for (name, verdict) in self_test::samples(source) {
+        for (name, verdict) in injections::samples(source) {
             if let Verdict::Mismatch(mismatch) = verdict {
                 let pictures = comparison(row, ProvokingVertex::First, &mismatch).pictures;
                 for (svg, what) in pictures.into_iter().zip(["expected", "captured"]) {
@@ -117,8 +117,8 @@ fn gallery() {
     }
 }
 
-/// Returns rows of the report's table, each with a source from which the self-test makes a capture for that row.
-fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
+/// Returns rows of the report's table, each with a source from which an injection makes a capture for that row.
+fn rows() -> impl Iterator<Item = (Row, injections::Source)> {
     use PrimitiveTopology as T;
     let drawn = T::ALL.map(|topology| (topology.into(), topology.into()));
     let emitted = [
@@ -131,10 +131,10 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
             T::PointList => CapturedStage::GeometryStreams,
             _ => CapturedStage::Geometry,
         };
-        (Row { stage, topology }, self_test::Source::Emitted(strip))
+        (Row { stage, topology }, injections::Source::Emitted(strip))
     });
     let row = Row { stage: CapturedStage::Tessellation, topology: T::PatchList };
-    let divided = Emitted::ALL.map(|output| (row, self_test::Source::Divided(output)));
+    let divided = Emitted::ALL.map(|output| (row, injections::Source::Divided(output)));
     drawn.into_iter().chain(emitted).chain(divided)
 }
 
@@ -143,8 +143,8 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
 #[test]
 fn patches_are_drawn_with_their_windings() {
     let row = Row { stage: CapturedStage::Tessellation, topology: PrimitiveTopology::PatchList };
-    let source = self_test::Source::Divided(Emitted::Triangles);
-    let diffs = self_test::sample_trace(source);
+    let source = injections::Source::Divided(Emitted::Triangles);
+    let diffs = injections::sample_trace(source);
     let diffs: Vec<_> = diffs.iter().collect();
     let stage = Stage::of_patches(row, &diffs);
     // Patches of one and of four quads.
@@ -165,7 +165,7 @@ fn patches_are_drawn_with_their_windings() {
             assert!(a.at.distance(b.at) > 28.0, "v{} v{}", a.vertex, b.vertex);
         }
     }
-    let mut samples = self_test::samples(source).into_iter();
+    let mut samples = injections::samples(source).into_iter();
     let flipped = samples.find(|(name, _)| *name == "last two vertices swapped").unwrap().1;
     let Verdict::Mismatch(mismatch) = flipped else { panic!("{flipped:?}") };
     assert_eq!(mismatch.fault, Fault::FlippedWinding);
@@ -178,7 +178,7 @@ fn patches_are_drawn_with_their_windings() {
 #[test]
 fn strips_of_a_geometry_shader_are_drawn() {
     let diffs =
-        self_test::sample_trace(self_test::Source::Emitted(PrimitiveTopology::TriangleStrip));
+        injections::sample_trace(injections::Source::Emitted(PrimitiveTopology::TriangleStrip));
     let diffs: Vec<_> = diffs.iter().collect();
     let row = Row { stage: CapturedStage::Geometry, topology: PrimitiveTopology::PointList };
     let stage = Stage::of_emitted(row, &diffs);
@@ -251,7 +251,7 @@ fn captions_are_broken_and_not_cut() {
     }
     check(&overview(ProvokingVertex::Last), 848.0, &[KEY]);
     for (row, source) in rows() {
-        for (name, verdict) in self_test::samples(source) {
+        for (name, verdict) in injections::samples(source) {
             let Verdict::Mismatch(mut mismatch) = verdict else { continue };
             mismatch.note = Some(format!("{name}: {note}"));
             let Comparison { pictures, captions } =
