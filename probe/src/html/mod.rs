@@ -13,6 +13,7 @@ mod tests;
 
 use std::fmt::{self, Write};
 
+use quick_xml::escape::escape;
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -32,18 +33,8 @@ struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                c if c.is_control() && c != '\n' && c != '\t' => f.write_char('\u{fffd}')?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
+        let is_no_text = |c: char| c.is_control() && c != '\n' && c != '\t';
+        f.write_str(&escape(self.0.replace(is_no_text, "\u{fffd}")))
     }
 }
 
