@@ -44,20 +44,13 @@ struct Breakable<'a>(&'a str);
 
 impl fmt::Display for Breakable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0;
-        while !rest.is_empty() {
-            let mut characters = rest.char_indices().peekable();
-            let end = loop {
-                let Some((_, first)) = characters.next() else { break rest.len() };
-                match characters.peek() {
-                    Some((at, _)) if first == '_' => break *at,
-                    Some((at, next)) if first.is_lowercase() && next.is_uppercase() => break *at,
-                    _ => {}
-                }
-            };
-            let (word, behind) = rest.split_at(end);
-            write!(f, "{}{}", Escaped(word), if behind.is_empty() { "" } else { "<wbr>" })?;
-            rest = behind;
+        let mut previous = ' ';
+        for c in self.0.chars() {
+            if previous == '_' || previous.is_lowercase() && c.is_uppercase() {
+                f.write_str("<wbr>")?;
+            }
+            write!(f, "{}", Escaped(c.encode_utf8(&mut [0; 4])))?;
+            previous = c;
         }
         Ok(())
     }
