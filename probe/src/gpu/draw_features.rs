@@ -44,8 +44,7 @@ pub struct DrawFeatures {
     /// [`VK_KHR_dynamic_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_dynamic_rendering.html)
     /// is enabled. It is enabled only on devices of Vulkan 1.3, which includes the extension.
     pub dynamic_rendering: bool,
-    /// Whether `pipelineStatisticsQuery` is enabled, so that
-    /// [`Gpu::submit_counted`](super::Gpu::submit_counted) can count invocations.
+    /// Whether `pipelineStatisticsQuery` is enabled.
     pub pipeline_statistics_query: bool,
 }
 
