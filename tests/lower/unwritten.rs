@@ -341,7 +341,7 @@ fn the_probe_calls_no_backend_wrong_for_it() {
     plan.quick();
     plan.subjects = vec![subject(&source)];
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.mismatches.first());
     assert!(report.cells.iter().all(|cell| cell.run > 0), "{:#?}", report.cells);
 }

@@ -50,7 +50,7 @@ fn probe(gpu: &mut Gpu) -> ProbeReport {
     let plan = plan();
     let mut report = ProbeReport::new(run::device_info(gpu), "");
     report.trials = Trial::ALL.map(|trial| run::run_trial(gpu, &plan, trial)).to_vec();
-    run::run(gpu, &plan, &mut report, |_| {});
+    common::device::probe(gpu, &plan, &mut report);
     report
 }
 

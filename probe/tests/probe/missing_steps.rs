@@ -27,7 +27,7 @@ fn probe(subjects: Option<Vec<Subject>>, step: Option<Step>) -> ProbeReport {
     }
     gpu.omit_step(step);
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     report
 }
 

@@ -73,7 +73,7 @@ fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
     }
     plan.max_capture_buffer = gpu.context().max_capture_buffer();
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     let native = gpu.capabilities().transform_feedback.as_ref();
     let streams_lines = native.is_some_and(|support| support.streams_lines_triangles);
 
@@ -188,7 +188,7 @@ fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
     plan.subjects = vec![Subject::from_file(&file).unwrap()];
     plan.topologies = vec![PrimitiveTopology::TriangleList];
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     for cell in &report.cells {
         // lavapipe does not support the format.
