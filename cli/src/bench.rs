@@ -1,13 +1,12 @@
 //! `vkxfb bench`: measures captures.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use vkxfb_bench::Contestant;
 use vkxfb_bench::plan::{Part, Plan, Selection};
 use vkxfb_bench::run::{self, Effort};
-use vkxfb_bench::{plot, table};
+use vkxfb_bench::table;
 use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, Profile, Resources};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
@@ -66,14 +65,10 @@ pub(crate) struct BenchArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write a plot of bytes per second over the number of vertices, as SVG
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "Examples:
   vkxfb bench                          every topology and workload, in a minute or two
-  vkxfb bench --plot bench.svg         bytes per second over the vertices of a draw
   vkxfb bench --full --json            the full matrix, for machines; takes long
   vkxfb bench --part draw --topology triangle-strip --size 64 --vertices 1Mi,16Mi
 
@@ -123,7 +118,6 @@ impl BenchArguments {
 pub(crate) fn run(arguments: &BenchArguments) -> Result<u8> {
     // The arguments are checked before the device is opened, so that errors are reported at once.
     let plan = arguments.plan()?;
-    crate::files::check_outputs([&arguments.plot])?;
     let gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
         profile: arguments.profile,
@@ -150,14 +144,6 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<u8> {
     bar.finish_and_clear();
     let mut report = result?;
     report.validation = crate::print::once_each(&gpu.close());
-    if let Some(file) = &arguments.plot {
-        match plot::render(&report) {
-            Some(svg) => crate::files::write(file, &svg)?,
-            None => {
-                crate::print::complain("no plot:", "no draw without an index buffer was measured")
-            }
-        }
-    }
     if arguments.json {
         crate::print::show_json(&report)?
     } else {

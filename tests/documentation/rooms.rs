@@ -93,7 +93,7 @@ const PACKAGES: [Package; 8] = [
         root: "crate::",
         rooms: &[
             "vertices case roofline memory data by_hand contestant stats report series compare",
-            "sample state check clock pipelines plan plot run table",
+            "sample state check clock pipelines plan run table",
         ],
     },
     Package {

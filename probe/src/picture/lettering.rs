@@ -92,7 +92,7 @@ impl Lines {
 }
 
 /// Returns the width in user units of a line of text in DejaVu Sans with this font size.
-pub fn text_width(line: &str, size: f32, is_bold: bool) -> f32 {
+fn text_width(line: &str, size: f32, is_bold: bool) -> f32 {
     let heavier = if is_bold { 1.18 } else { 1.0 };
     line.chars().map(letter_width).sum::<f32>() * size * heavier
 }

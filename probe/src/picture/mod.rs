@@ -28,7 +28,6 @@ use crate::case::Case;
 use crate::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
 use crate::row::{CapturedStage, Row};
 use crate::shaders::PATCH_CONTROL_POINTS;
-pub use lettering::text_width;
 
 pub use wireframe::{Drawing, wireframe};
 
