@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use vkxfb::runtime::{CaptureNeeds, Pipeline, PipelineDesc, RuntimeError};
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_rewriter::lower::{Backend, LowerError, Lowered, Shader, compute, native, vertex};
@@ -17,7 +16,8 @@ use crate::roofline::Spread;
 use crate::vertices::Vertices;
 
 /// A contestant: a way to capture, or the roofline kernel, which only moves the same bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Contestant {
     /// The driver's own capture.
     Native,
@@ -31,26 +31,10 @@ pub enum Contestant {
     Roofline,
 }
 
-/// The given name is not that of a contestant.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown contestant '{0}'; one of: {names}", names = Contestant::ALL.map(Contestant::name).join(", "))]
-pub struct UnknownContestant(pub String);
-
 impl Contestant {
     /// All contestants.
     pub const ALL: [Self; 5] =
         [Self::Native, Self::Vertex, Self::Compute, Self::ComputeSpecialized, Self::Roofline];
-
-    /// The name on the command line and in the JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Vertex => "vertex",
-            Self::Compute => "compute",
-            Self::ComputeSpecialized => "compute-specialized",
-            Self::Roofline => "roofline",
-        }
-    }
 
     /// The backend that captures. `None` for the roofline.
     pub const fn backend(self) -> Option<Backend> {
@@ -99,24 +83,11 @@ impl Contestant {
     }
 }
 
+/// The name on the command line and in the JSON.
 impl fmt::Display for Contestant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Contestant {
-    type Err = UnknownContestant;
-
-    fn from_str(name: &str) -> Result<Self, UnknownContestant> {
-        let found = Self::ALL.into_iter().find(|contestant| contestant.name() == name);
-        found.ok_or_else(|| UnknownContestant(name.to_owned()))
-    }
-}
-
-impl Serialize for Contestant {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(self.name())
+        // A formatter is a serializer of what is only a name.
+        self.serialize(f)
     }
 }
 

@@ -29,7 +29,7 @@
 //!
 //! These modules need no device: [`case`] has the cases and the bytes that they move, [`plan`]
 //! chooses the cases, and [`data`] has the contents of vertices and records. [`run`] runs a plan on
-//! a device. [`report`] has the results, and [`plot`] and `table` show them.
+//! a device. [`report`] has the results, and `table` shows them.
 
 mod by_hand;
 pub mod case;
@@ -41,7 +41,6 @@ pub mod data;
 mod memory;
 mod pipelines;
 pub mod plan;
-pub mod plot;
 pub mod report;
 pub mod roofline;
 pub mod run;

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use std::str::FromStr;
+use serde::Deserialize;
 
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
@@ -48,7 +48,8 @@ const PATCHES: [(Division, &[u32]); 2] =
 const FORMATS_RECORD: (u32, u32) = (64, 1);
 
 /// A part of the benchmark, which can be selected with `--part`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Captures of one draw without indices.
     Draw,
@@ -64,46 +65,6 @@ pub enum Part {
     Tessellation,
     /// Measurements of the time that it takes to create pipelines.
     Pipelines,
-}
-
-/// The given name is not that of a part.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown part '{0}'; one of: {names}", names = Part::ALL.map(Part::name).join(", "))]
-pub struct UnknownPart(pub String);
-
-impl Part {
-    /// All parts.
-    pub const ALL: [Self; 7] = [
-        Self::Draw,
-        Self::ManyDraws,
-        Self::Indexed,
-        Self::Formats,
-        Self::Geometry,
-        Self::Tessellation,
-        Self::Pipelines,
-    ];
-
-    /// The name of the part on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Draw => "draw",
-            Self::ManyDraws => "many-draws",
-            Self::Indexed => "indexed",
-            Self::Formats => "formats",
-            Self::Geometry => "geometry",
-            Self::Tessellation => "tessellation",
-            Self::Pipelines => "pipelines",
-        }
-    }
-}
-
-impl FromStr for Part {
-    type Err = UnknownPart;
-
-    fn from_str(name: &str) -> Result<Self, UnknownPart> {
-        let found = Self::ALL.into_iter().find(|part| part.name() == name);
-        found.ok_or_else(|| UnknownPart(name.to_owned()))
-    }
 }
 
 /// The measurements that the user selects. If a list is empty, the plan chooses.

@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use std::fmt;
+
 use serde::{Serialize, Serializer};
 use vkxfb_probe::report::{DeviceInfo, TOOL_VERSION};
 use vkxfb_rewriter::topology::PrimitiveTopology;
@@ -101,7 +103,7 @@ pub struct Missing {
     pub reason: String,
 }
 
-fn display<T: std::fmt::Display, S: Serializer>(value: &T, s: S) -> Result<S::Ok, S::Error> {
+fn display<T: fmt::Display, S: Serializer>(value: &T, s: S) -> Result<S::Ok, S::Error> {
     s.collect_str(value)
 }
 
@@ -182,27 +184,20 @@ pub struct LeftOut {
 }
 
 /// How the shader of a pipeline was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Maker {
-    /// vkxfb lowered it for this contestant.
-    Contestant(Contestant),
     /// It is a compute shader that was written by hand for the topology and the record size.
     ByHand,
+    /// vkxfb lowered it for this contestant.
+    #[serde(untagged)]
+    Contestant(Contestant),
 }
 
-impl Maker {
-    /// The name in the table and in the JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Contestant(contestant) => contestant.name(),
-            Self::ByHand => "by-hand",
-        }
-    }
-}
-
-impl Serialize for Maker {
-    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str(self.name())
+/// The name in the table and in the JSON.
+impl fmt::Display for Maker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

@@ -122,7 +122,7 @@ fn rates(cases: &[&CaseReport]) -> Table {
     let present = present(cases);
     let with_workload = cases.iter().any(|c| c.workload != Workload::Draw);
     let head = ["topology", "bytes", "vertices"].map(str::to_owned).into_iter();
-    let names = present.iter().map(|c| c.name().to_owned());
+    let names = present.iter().map(Contestant::to_string);
     let mut table = table(head.chain(names), 1);
     for case in cases {
         let name = if with_workload {
@@ -182,7 +182,7 @@ fn recording(cases: &[&CaseReport]) -> Table {
     let present: Vec<_> =
         present(cases).into_iter().filter(|c| *c != Contestant::Roofline).collect();
     let head = ["draws".to_owned(), "vertices".to_owned()].into_iter();
-    let mut table = table(head.chain(present.iter().map(|c| c.name().to_owned())), 1);
+    let mut table = table(head.chain(present.iter().map(Contestant::to_string)), 1);
     for case in cases {
         let cell = |c: &Contestant| {
             case.result(*c).map_or("-".to_owned(), |result| {
@@ -206,7 +206,7 @@ fn pipelines(reports: &[PipelineReport]) -> Table {
         }
     }
     let head = ["bytes", "topology"].map(str::to_owned).into_iter();
-    let mut table = table(head.chain(present.iter().map(|maker| maker.name().to_owned())), 0);
+    let mut table = table(head.chain(present.iter().map(Maker::to_string)), 0);
     let of_row = |r: &PipelineReport| (r.record_bytes, r.buffers, r.topology);
     let mut rows: Vec<_> = reports.iter().map(of_row).collect();
     rows.dedup();

@@ -1,14 +1,13 @@
 //! `vkxfb bench`: measures captures.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use vkxfb_bench::Contestant;
 use vkxfb_bench::plan::{Part, Plan, Selection};
 use vkxfb_bench::run::{self, Effort};
-use vkxfb_bench::{plot, table};
-use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
+use vkxfb_bench::table;
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, Profile, Resources};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
@@ -21,18 +20,18 @@ pub(crate) struct BenchArguments {
     device: Option<DeviceSelector>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: crate::options::ProfileName,
+    profile: Profile,
     /// How the compute backend accesses memory, and which variants of the roofline (a kernel that
     /// only moves the bytes) are measured
     #[arg(long, value_enum, default_value_t)]
-    resources: crate::options::ResourcesName,
+    resources: Resources,
 
     /// Pass lowered shaders to the driver without optimizing them, to rule out effects of the
     /// optimizer
     #[arg(long)]
     unoptimized: bool,
     /// Only these parts: draw, many-draws, indexed, formats, geometry, tessellation, pipelines
-    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = crate::options::part::<Part>)]
+    #[arg(long, value_name = "PART,...", value_delimiter = ',', value_parser = crate::options::named_part::<Part>)]
     part: Vec<Part>,
     /// Only these topologies, for example triangle-list,triangle-strip
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::part::<PrimitiveTopology>)]
@@ -48,7 +47,7 @@ pub(crate) struct BenchArguments {
     vertices: Vec<u32>,
     /// Only these contestants, in addition to the roofline: native, vertex, compute,
     /// compute-specialized
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::part::<Contestant>)]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = crate::options::named_part::<Contestant>)]
     backend: Vec<Contestant>,
     /// Measure every size, number of buffers and topology, with more numbers of vertices
     #[arg(long)]
@@ -66,14 +65,10 @@ pub(crate) struct BenchArguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write a plot of bytes per second over the number of vertices, as SVG
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "Examples:
   vkxfb bench                          every topology and workload, in a minute or two
-  vkxfb bench --plot bench.svg         bytes per second over the vertices of a draw
   vkxfb bench --full --json            the full matrix, for machines; takes long
   vkxfb bench --part draw --topology triangle-strip --size 64 --vertices 1Mi,16Mi
 
@@ -123,11 +118,10 @@ impl BenchArguments {
 pub(crate) fn run(arguments: &BenchArguments) -> Result<u8> {
     // The arguments are checked before the device is opened, so that errors are reported at once.
     let plan = arguments.plan()?;
-    crate::files::check_outputs([&arguments.plot])?;
     let gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
-        profile: arguments.profile.into(),
-        resources: arguments.resources.into(),
+        profile: arguments.profile,
+        resources: arguments.resources,
         unoptimized: arguments.unoptimized,
         validation: arguments.validate,
         ..OpenOptions::default()
@@ -150,14 +144,6 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<u8> {
     bar.finish_and_clear();
     let mut report = result?;
     report.validation = crate::print::once_each(&gpu.close());
-    if let Some(file) = &arguments.plot {
-        match plot::render(&report) {
-            Some(svg) => crate::files::write(file, &svg)?,
-            None => {
-                crate::print::complain("no plot:", "no draw without an index buffer was measured")
-            }
-        }
-    }
     if arguments.json {
         crate::print::show_json(&report)?
     } else {

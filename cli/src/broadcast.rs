@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
-use vkxfb_translators::broadcast::{BroadcastOptions, broadcast_color};
+use serde_json::json;
+use vkxfb_translators::broadcast::{AddedOutput, BroadcastOptions, broadcast_color};
 
 /// The arguments of `vkxfb broadcast-color`.
 #[derive(Debug, clap::Args)]
@@ -34,26 +34,6 @@ const EXAMPLES: &str = "Examples:
 
 Exit status: 0, or 2 if the colour cannot be broadcast.";
 
-/// The changes that the command made, for `--json`.
-#[derive(Serialize)]
-struct BroadcastReport<'a> {
-    entry_point: &'a str,
-    /// Whether the shader has a second colour for dual-source blending.
-    dual_source: bool,
-    added: Vec<AddedOutput>,
-}
-
-/// The output that was added for an attachment.
-#[derive(Serialize)]
-struct AddedOutput {
-    variable: u32,
-    /// The output variable whose value is copied to the added variable.
-    source: u32,
-    location: u32,
-    index: u32,
-    component: u32,
-}
-
 /// Runs `vkxfb broadcast-color`, and returns its exit status.
 pub(crate) fn run(arguments: &BroadcastArguments) -> Result<u8> {
     let words = crate::source::read_spirv(&arguments.shader)?;
@@ -62,20 +42,22 @@ pub(crate) fn run(arguments: &BroadcastArguments) -> Result<u8> {
     options.entry_point = arguments.entry_point.as_deref();
     let broadcast = broadcast_color(&words, &options)
         .with_context(|| arguments.shader.display().to_string())?;
-    let report = BroadcastReport {
-        entry_point: &broadcast.entry_point,
-        dual_source: broadcast.dual_source,
-        added: broadcast
-            .added
-            .iter()
-            .map(|output| AddedOutput {
-                variable: output.variable.0,
-                source: output.source.0,
-                location: output.location,
-                index: output.index,
-                component: output.component,
-            })
-            .collect(),
+    // The output that was added for an attachment.
+    let added = |output: &AddedOutput| {
+        json!({
+            "variable": output.variable.0,
+            // The output variable whose value is copied to the added variable.
+            "source": output.source.0,
+            "location": output.location,
+            "index": output.index,
+            "component": output.component,
+        })
     };
+    let report = json!({
+        "entry_point": broadcast.entry_point,
+        // Whether the shader has a second colour for dual-source blending.
+        "dual_source": broadcast.dual_source,
+        "added": broadcast.added.iter().map(added).collect::<Vec<_>>(),
+    });
     arguments.output.put(&broadcast.words, &report)
 }

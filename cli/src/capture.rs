@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use spirv::ExecutionModel;
-use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, Profile, Resources};
 use vkxfb_probe::report::Outcome;
 use vkxfb_probe::subject::has_later_point_size;
 use vkxfb_rewriter::capture::MAX_STREAMS;
@@ -75,10 +75,10 @@ pub(crate) struct CaptureArguments {
     device: Option<DeviceSelector>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: crate::options::ProfileName,
+    profile: Profile,
     /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
-    resources: crate::options::ResourcesName,
+    resources: Resources,
     /// Run under the validation layer; its messages are errors
     #[arg(long)]
     validate: bool,
@@ -292,8 +292,8 @@ fn capture(
     }
     let mut gpu = Gpu::open(&OpenOptions {
         device: arguments.device.clone(),
-        profile: arguments.profile.into(),
-        resources: arguments.resources.into(),
+        profile: arguments.profile,
+        resources: arguments.resources,
         validation: arguments.validate,
         later_point_size,
         ..OpenOptions::default()

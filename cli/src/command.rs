@@ -20,7 +20,7 @@ const EXAMPLES: &str = r#"Examples:
   vkxfb probe --profile bifrost       as on a Mali-G52: Vulkan 1.0, compute alone
   vkxfb probe --report bug.md         with a file for the driver's maintainer
   vkxfb probe compare old.md new.md   which cases another driver made right, and which wrong
-  vkxfb bench --plot bench.svg        how fast: beside native, and beside what the memory allows
+  vkxfb bench                         how fast: beside native, and beside what the memory allows
   vkxfb inspect my.vert.spv           a shader's outputs, and where what is captured of them goes
   vkxfb lower my.wgsl --backend compute --varyings colour,@Position -o out.spv
   vkxfb capture my.vert.spv --mesh bunny.obj -o out.ply

@@ -7,8 +7,9 @@ use anyhow::Result;
 use ash::vk;
 use owo_colors::OwoColorize;
 use serde::Serialize;
+use serde_json::{Value, json};
 use vkxfb::runtime::{Tuning, Workaround};
-use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, devices, layers};
+use vkxfb_probe::gpu::{DeviceInfo, OpenOptions, Profile, devices, layers};
 use vkxfb_probe::run::{driver, version_string};
 use vkxfb_probe::terminal::in_line;
 use vkxfb_rewriter::lower::Backend;
@@ -21,7 +22,7 @@ use crate::layer::{Installed, NAME, installed};
 pub(crate) struct InfoArguments {
     /// Limit the features of the devices that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: crate::options::ProfileName,
+    profile: Profile,
     /// Load this driver's library directly, or the one that its manifest (.json) names, without the Vulkan loader
     #[arg(long, value_name = "FILE")]
     driver: Option<PathBuf>,
@@ -51,9 +52,9 @@ struct Device<'a> {
     device_type: &'static str,
     backends: Vec<BackendStatus>,
     /// The workarounds for faults of the device's driver.
-    workarounds: Vec<WorkaroundStatus>,
+    workarounds: Vec<Value>,
     /// The tunings that make captures faster on the device.
-    tunings: Vec<TuningStatus>,
+    tunings: Vec<Value>,
     layer: LayerStatus<'a>,
 }
 
@@ -78,36 +79,23 @@ struct BackendStatus {
     reasons: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct WorkaroundStatus {
-    name: &'static str,
-    effect: String,
-    devices: &'static str,
-    reason: &'static str,
-    link: &'static str,
-    removal: &'static str,
+fn of_workaround(workaround: &Workaround) -> Value {
+    let Workaround { name, devices, reason, link, removal, .. } = *workaround;
+    let effect = workaround.effect.to_string();
+    json!({
+        "name": name,
+        "effect": effect,
+        "devices": devices,
+        "reason": reason,
+        "link": link,
+        "removal": removal,
+    })
 }
 
-impl From<&Workaround> for WorkaroundStatus {
-    fn from(workaround: &Workaround) -> Self {
-        let Workaround { name, devices, reason, link, removal, .. } = *workaround;
-        Self { name, effect: workaround.effect.to_string(), devices, reason, link, removal }
-    }
-}
-
-#[derive(Serialize)]
-struct TuningStatus {
-    name: &'static str,
-    effect: String,
-    devices: &'static str,
-    reason: &'static str,
-}
-
-impl From<&Tuning> for TuningStatus {
-    fn from(tuning: &Tuning) -> Self {
-        let Tuning { name, devices, reason, .. } = *tuning;
-        Self { name, effect: tuning.effect.to_string(), devices, reason }
-    }
+fn of_tuning(tuning: &Tuning) -> Value {
+    let Tuning { name, devices, reason, .. } = *tuning;
+    let effect = tuning.effect.to_string();
+    json!({ "name": name, "effect": effect, "devices": devices, "reason": reason })
 }
 
 /// The variable by which users ask the loader for layers. It says nothing of those that it does not find, unless
@@ -118,10 +106,10 @@ const ASKED: &str = "VK_INSTANCE_LAYERS";
 pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
     let options = OpenOptions {
         driver: arguments.driver.clone(),
-        profile: arguments.profile.into(),
+        profile: arguments.profile,
         ..OpenOptions::default()
     };
-    let devices = crate::print::error_as_json(devices(&options), arguments.json)?;
+    let infos = crate::print::error_as_json(devices(&options), arguments.json)?;
     let installed = installed();
     // Without the loader nothing reads the variable.
     let not_found = match (&arguments.driver, std::env::var(ASKED)) {
@@ -129,13 +117,13 @@ pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
         _ => Vec::new(),
     };
     let devices: Vec<Device<'_>> =
-        devices.iter().map(|info| describe(info, &installed, &not_found)).collect();
+        infos.iter().map(|info| describe(info, &installed, &not_found)).collect();
     if arguments.json {
         crate::print::show_json(&devices)?;
         return Ok(0);
     }
     let mut text = String::new();
-    for device in devices {
+    for (info, device) in infos.iter().zip(devices) {
         let captures = device.captures();
         let Device { name, api_version, driver, device_type, .. } = device;
         let index = format!("{}:", device.index);
@@ -155,13 +143,15 @@ pub(crate) fn run(arguments: &InfoArguments) -> Result<u8> {
         if !arguments.verbose {
             continue;
         }
-        for WorkaroundStatus { name, effect, devices, reason, link, removal } in device.workarounds
+        let identity = info.capabilities.identity();
+        for Workaround { name, effect, devices, reason, link, removal, .. } in
+            identity.workarounds()
         {
             writeln!(text, "   workaround {name}: {effect}")?;
             writeln!(text, "      {reason} ({devices}; {link})")?;
             writeln!(text, "      to be removed when {removal}")?;
         }
-        for TuningStatus { name, effect, devices, reason } in device.tunings {
+        for Tuning { name, effect, devices, reason, .. } in identity.tunings() {
             writeln!(text, "   tuning {name}: {effect}")?;
             writeln!(text, "      {reason} ({devices})")?;
         }
@@ -261,8 +251,8 @@ fn describe<'a>(
             _ => "other device",
         },
         backends: backends.into(),
-        workarounds: capabilities.identity().workarounds().map(Into::into).collect(),
-        tunings: capabilities.identity().tunings().map(Into::into).collect(),
+        workarounds: capabilities.identity().workarounds().map(of_workaround).collect(),
+        tunings: capabilities.identity().tunings().map(of_tuning).collect(),
         layer: LayerStatus { loaded: tool.is_some(), says, installed, not_found },
     }
 }

@@ -1,15 +1,15 @@
 //! `vkxfb lower`: rewrites a shader for a backend.
 
-use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
+use serde_json::{Value, json};
 use vkxfb_rewriter::lower::compute::WorkgroupSizes;
 use vkxfb_rewriter::lower::reflect::vertex_reads;
 use vkxfb_rewriter::lower::{Backend, Captures, Lowered, ResourcePlan, compute, native, vertex};
-use vkxfb_rewriter::vertex_input::{InputRate, VertexInput};
+use vkxfb_rewriter::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexInput};
 
+use crate::primitives::Primitives;
 use crate::source::Sources;
 
 /// The arguments of `vkxfb lower`.
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &LowerArguments) -> Result<u8> {
     let file = arguments.translated.captured.file(&arguments.shader);
     let (lowered, vertex_input) =
         lower(arguments, &sources).with_context(|| file.display().to_string())?;
-    arguments.output.put(&lowered.words, &LowerReport::of(&lowered, vertex_input.as_ref()))
+    arguments.output.put(&lowered.words, &report(&lowered, vertex_input.as_ref()))
 }
 
 /// Lowers the shader. Also returns the vertex input for the compute backend, whose shaders pull attributes (read them
@@ -137,128 +137,70 @@ fn lower(arguments: &LowerArguments, sources: &Sources) -> Result<(Lowered, Opti
 }
 
 /// The properties of the lowered module that a program has to know, for `--json`.
-#[derive(Serialize)]
-struct LowerReport<'a> {
-    backend: &'static str,
-    entry_point: &'a str,
-    /// The 128-bit XXH3 hash of the module's words.
-    cache_key: String,
-    /// The stride in bytes of each capture buffer. `None` for a buffer that is not captured to.
-    strides: &'a [Option<u32>],
-    has_side_effects: bool,
-    uses_atomic_results: bool,
-    has_subgroup_operations: bool,
-    resources: Option<String>,
-    /// The descriptor sets of the application that the shader uses.
-    descriptor_sets: &'a [u32],
-    /// The range in bytes of push constants that the application's shader reads, in multiples of 16. For the native
-    /// backend, the whole block. `None` if the shader reads none.
-    push_constants: Option<&'a Range<u32>>,
-    spec_ids: Option<SpecIds>,
-    /// The declarations of the stages after the vertex shader. `None` if there is only one shader.
-    geometry: Option<crate::primitives::Primitives>,
-    /// This field and all that follow are only for the compute backend.
-    workgroup_size: u32,
-    shared_memory: u32,
-    /// The location of the attribute that each attribute descriptor in the sysvals describes.
-    attribute_locations: Vec<u32>,
-    bindings: Vec<Binding>,
-    attributes: Vec<ShownAttribute>,
-}
-
-#[derive(Serialize)]
-struct SpecIds {
-    topology: u32,
-    restart: u32,
-    general: u32,
-    fused: u32,
-    indexed: u32,
-    batched: u32,
-    wide_loads: u32,
-    wide_stores: u32,
-    plain: u32,
-    workgroup_size: u32,
-}
-
-#[derive(Serialize)]
-struct Binding {
-    binding: u32,
-    stride: u32,
-    /// The number of instances that share an element. `None` for the vertex rate.
-    instance_divisor: Option<u32>,
-}
-
-#[derive(Serialize)]
-struct ShownAttribute {
-    location: u32,
-    binding: u32,
-    format: String,
-    offset: u32,
-}
-
-impl<'a> LowerReport<'a> {
-    fn of(lowered: &'a Lowered, vertex_input: Option<&VertexInput>) -> Self {
-        let compute = lowered.compute();
-        let bindings = vertex_input.map_or(&[][..], |input| &input.bindings);
-        let attributes = vertex_input.map_or(&[][..], |input| &input.attributes);
-        Self {
-            backend: lowered.backend().name(),
-            entry_point: &lowered.entry_point,
-            cache_key: format!("{:032x}", lowered.cache_key()),
-            strides: &lowered.layout.strides,
-            has_side_effects: lowered.effects.side_effects,
-            uses_atomic_results: lowered.effects.atomic_results,
-            has_subgroup_operations: lowered.effects.subgroup_operations,
-            resources: lowered.resources().map(|plan| {
-                match lowered.compute().and_then(|compute| compute.descriptor_set) {
-                    Some(set) => format!("{plan} in descriptor set {set}"),
-                    None => plan.to_string(),
-                }
-            }),
-            descriptor_sets: &lowered.descriptor_sets,
-            push_constants: Some(&lowered.push_constants).filter(|range| !range.is_empty()),
-            spec_ids: lowered.spec_ids().map(|ids| SpecIds {
-                topology: ids.topology,
-                restart: ids.restart,
-                general: ids.general,
-                fused: ids.fused,
-                indexed: ids.indexed,
-                batched: ids.batched,
-                wide_loads: ids.wide_loads,
-                wide_stores: ids.wide_stores,
-                plain: ids.unchecked,
-                workgroup_size: ids.workgroup_size,
-            }),
-            geometry: lowered
-                .geometry()
-                .map(|of| crate::primitives::Primitives::of(of, lowered.stage)),
-            workgroup_size: compute.map_or(0, |compute| compute.workgroup_sizes.others),
-            shared_memory: compute.map_or(0, |compute| compute.shared_memory),
-            attribute_locations: compute
-                .map_or(&[][..], |compute| &compute.attributes)
-                .iter()
-                .map(|a| a.location)
-                .collect(),
-            bindings: bindings
-                .iter()
-                .map(|b| Binding {
-                    binding: b.binding,
-                    stride: b.stride,
-                    instance_divisor: match b.input_rate {
-                        InputRate::Vertex => None,
-                        InputRate::Instance { divisor } => Some(divisor),
-                    },
-                })
-                .collect(),
-            attributes: attributes
-                .iter()
-                .map(|a| ShownAttribute {
-                    location: a.location,
-                    binding: a.binding,
-                    format: a.format.to_string(),
-                    offset: a.offset,
-                })
-                .collect(),
+fn report(lowered: &Lowered, vertex_input: Option<&VertexInput>) -> Value {
+    let compute = lowered.compute();
+    let bindings = vertex_input.map_or(&[][..], |input| &input.bindings);
+    let attributes = vertex_input.map_or(&[][..], |input| &input.attributes);
+    let resources = lowered.resources().map(|plan| {
+        match lowered.compute().and_then(|compute| compute.descriptor_set) {
+            Some(set) => format!("{plan} in descriptor set {set}"),
+            None => plan.to_string(),
         }
-    }
+    });
+    let spec_ids = lowered.spec_ids().map(|ids| {
+        json!({
+            "topology": ids.topology,
+            "restart": ids.restart,
+            "general": ids.general,
+            "fused": ids.fused,
+            "indexed": ids.indexed,
+            "batched": ids.batched,
+            "wide_loads": ids.wide_loads,
+            "wide_stores": ids.wide_stores,
+            "plain": ids.unchecked,
+            "workgroup_size": ids.workgroup_size,
+        })
+    });
+    let binding = |b: &VertexBinding| {
+        // The number of instances that share an element. `None` for the vertex rate.
+        let instance_divisor = match b.input_rate {
+            InputRate::Vertex => None,
+            InputRate::Instance { divisor } => Some(divisor),
+        };
+        json!({ "binding": b.binding, "stride": b.stride, "instance_divisor": instance_divisor })
+    };
+    let attribute = |a: &VertexAttribute| {
+        let format = a.format.to_string();
+        json!({ "location": a.location, "binding": a.binding, "format": format, "offset": a.offset })
+    };
+    // The location of the attribute that each attribute descriptor in the sysvals describes.
+    let read = compute.map_or(&[][..], |compute| &compute.attributes);
+    let push_constants = Some(&lowered.push_constants).filter(|range| !range.is_empty());
+    let geometry = lowered.geometry().map(|of| Primitives::of(of, lowered.stage));
+    json!({
+        "backend": lowered.backend().name(),
+        "entry_point": lowered.entry_point,
+        // The 128-bit XXH3 hash of the module's words.
+        "cache_key": format!("{:032x}", lowered.cache_key()),
+        // The stride in bytes of each capture buffer. `None` for a buffer that is not captured to.
+        "strides": lowered.layout.strides,
+        "has_side_effects": lowered.effects.side_effects,
+        "uses_atomic_results": lowered.effects.atomic_results,
+        "has_subgroup_operations": lowered.effects.subgroup_operations,
+        "resources": resources,
+        // The descriptor sets of the application that the shader uses.
+        "descriptor_sets": lowered.descriptor_sets,
+        // The range in bytes of push constants that the application's shader reads, in multiples of 16. For the native
+        // backend, the whole block. `None` if the shader reads none.
+        "push_constants": push_constants,
+        "spec_ids": spec_ids,
+        // The declarations of the stages after the vertex shader. `None` if there is only one shader.
+        "geometry": geometry,
+        // This field and all that follow are only for the compute backend.
+        "workgroup_size": compute.map_or(0, |compute| compute.workgroup_sizes.others),
+        "shared_memory": compute.map_or(0, |compute| compute.shared_memory),
+        "attribute_locations": read.iter().map(|a| a.location).collect::<Vec<_>>(),
+        "bindings": bindings.iter().map(binding).collect::<Vec<_>>(),
+        "attributes": attributes.iter().map(attribute).collect::<Vec<_>>(),
+    })
 }

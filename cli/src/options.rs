@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use serde::de::{DeserializeOwned, IntoDeserializer, value};
 use spirv::ExecutionModel;
-use vkxfb_probe::gpu::{Profile, Resources};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::lower::compute::DomainOrigin;
 use vkxfb_rewriter::topology::ProvokingVertex;
@@ -28,45 +28,6 @@ impl From<StageName> for ExecutionModel {
             StageName::Vertex => Self::Vertex,
             StageName::TessellationEvaluation => Self::TessellationEvaluation,
             StageName::Geometry => Self::Geometry,
-        }
-    }
-}
-
-/// Selects the features of a device that are used.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProfileName {
-    /// All features that the backends can use
-    #[default]
-    Full,
-    /// The features of a Bifrost Mali: Vulkan 1.0 with buffer device addresses, but without
-    /// geometry shaders, stores in the vertex stage, and indirect commands
-    Bifrost,
-}
-
-impl From<ProfileName> for Profile {
-    fn from(name: ProfileName) -> Self {
-        match name {
-            ProfileName::Full => Self::Full,
-            ProfileName::Bifrost => Self::Bifrost,
-        }
-    }
-}
-
-/// How the compute backend accesses memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ResourcesName {
-    /// By device addresses if the device supports them, otherwise by descriptors
-    #[default]
-    Best,
-    /// By storage buffer descriptors
-    Descriptors,
-}
-
-impl From<ResourcesName> for Resources {
-    fn from(name: ResourcesName) -> Self {
-        match name {
-            ResourcesName::Best => Self::Best,
-            ResourcesName::Descriptors => Self::Descriptors,
         }
     }
 }
@@ -97,6 +58,12 @@ pub(crate) fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
         return Err("nothing between two commas; a list with spaces has to be quoted".to_owned());
     }
     part.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// Parses an element of a list of names, those of an enumeration in JSON.
+pub(crate) fn named_part<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let name = part::<String>(text)?;
+    T::deserialize(name.into_deserializer()).map_err(|error: value::Error| error.to_string())
 }
 
 pub(crate) fn parse_backend(name: &str) -> Result<Backend, String> {

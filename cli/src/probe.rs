@@ -4,7 +4,6 @@ mod compare;
 mod isolate;
 mod reproduce;
 mod running;
-mod self_test;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use vkxfb_probe::bug::{BugReport, Failing, FailingShader, bug_report};
-use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, TIMEOUT, devices};
+use vkxfb_probe::gpu::{DeviceSelector, Gpu, OpenOptions, Profile, Resources, TIMEOUT, devices};
 use vkxfb_probe::html;
 use vkxfb_probe::junit;
 use vkxfb_probe::plan::{MAX_BATCH_BYTES, Plan, batch_bytes_within};
@@ -38,9 +37,6 @@ pub(crate) struct ProbeArguments {
     shader: Option<BuiltIn>,
     #[command(flatten)]
     run: RunArguments,
-    /// Check that every kind of fault is recognized, without a device
-    #[arg(long, conflicts_with_all = ["html", "junit", "report", "device", "shader", "backend", "topology"])]
-    self_test: bool,
 }
 
 /// The arguments of `vkxfb probe shader`.
@@ -75,10 +71,10 @@ struct RunArguments {
     driver: Option<PathBuf>,
     /// Limit the features of the device that are used
     #[arg(long, value_enum, default_value_t)]
-    profile: crate::options::ProfileName,
+    profile: Profile,
     /// How the compute backend accesses memory
     #[arg(long, value_enum, default_value_t)]
-    resources: crate::options::ResourcesName,
+    resources: Resources,
 
     /// Pass lowered shaders to the driver without optimizing them, to rule out faults of the optimizer
     #[arg(long)]
@@ -138,7 +134,7 @@ struct RunArguments {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Run as a child process that captures cases: for the probe's own use
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, value_parser = |text: &str| serde_json::from_str::<isolate::Task>(text))]
     worker: Option<isolate::Task>,
 }
 
@@ -290,7 +286,6 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<u8> {
             subject: Some(shader.subject()?),
             shader_options: [shader.captured.options(), shader.supplied.options()].concat(),
         }),
-        None if arguments.self_test => self_test::run(arguments.run.json),
         None => {
             let subject = arguments.shader.as_ref().map(|shader| match shader {
                 BuiltIn::Vertex(shader) => Subject::built_in(shader.clone()),
@@ -314,7 +309,8 @@ fn probe(job: &Job<'_>) -> Result<u8> {
         let running = running(false)?;
         let device = DeviceSelector::Index(task.device);
         let Opened { gpu, mut plan, mut report } = open(job, device)?;
-        plan.slow.clone_from(&task.slow);
+        let is_slow = |backend: &Backend| task.slow.contains(&backend.to_string());
+        plan.slow = Backend::ALL.into_iter().filter(is_slow).collect();
         isolate::work(task, gpu, &plan, &mut report, running)?;
         return Ok(Outcome::AllRight.exit_code());
     }
@@ -433,8 +429,8 @@ impl RunArguments {
     fn open_options(&self) -> OpenOptions {
         OpenOptions {
             driver: self.driver.clone(),
-            profile: self.profile.into(),
-            resources: self.resources.into(),
+            profile: self.profile,
+            resources: self.resources,
             unoptimized: self.unoptimized,
             validation: self.validate,
             ..OpenOptions::default()
@@ -548,8 +544,8 @@ fn open(job: &Job<'_>, device: DeviceSelector) -> Result<Opened> {
     }
     let plan = plan(arguments, &gpu, subject)?;
     let profile = match arguments.profile {
-        crate::options::ProfileName::Full => "",
-        crate::options::ProfileName::Bifrost => "bifrost",
+        Profile::Full => "",
+        Profile::Bifrost => "bifrost",
     };
     let mut report = ProbeReport::new(run::device_info(&gpu), profile);
     if let Some(fault) = injected {
@@ -557,7 +553,7 @@ fn open(job: &Job<'_>, device: DeviceSelector) -> Result<Opened> {
             "faults were injected ({INJECTED}={fault}): this says nothing about the driver"
         ));
     }
-    if arguments.resources == crate::options::ResourcesName::Descriptors {
+    if arguments.resources == Resources::Descriptors {
         report.resources = "descriptors".to_owned();
     }
     report.shader_options.clone_from(shader_options);

@@ -147,44 +147,28 @@ impl Value {
 
     /// Returns the bytes of the value for a constant of this type, as they are in memory.
     fn to_memory(self, ty: &Type) -> Result<Vec<u8>> {
-        let wide = match (self, ty) {
-            (Self::Bool(value), Type::Other(Op::TypeBool)) => return Ok(vk_bool(value)),
-            (Self::Int(value @ (0 | 1)), Type::Other(Op::TypeBool)) => {
-                return Ok(vk_bool(value == 1));
+        Ok(match (self, ty) {
+            (Self::Bool(value), Type::Other(Op::TypeBool)) => vk_bool(value),
+            (Self::Int(value @ (0 | 1)), Type::Other(Op::TypeBool)) => vk_bool(value == 1),
+            (Self::Int(value), Type::Float { width: 32 }) => (value as f32).to_ne_bytes().into(),
+            (Self::Float(value), Type::Float { width: 32 }) => (value as f32).to_ne_bytes().into(),
+            (Self::Int(_) | Self::Float(_), Type::Float { width: 64 }) => {
+                self.number().to_ne_bytes().into()
             }
-            (Self::Int(value), Type::Float { width: 32 }) => {
-                return Ok((value as f32).to_ne_bytes().into());
+            (Self::Int(value), Type::Int { width, signed }) => {
+                let width = (*width).clamp(8, 64);
+                let least = if *signed { -1 << (width - 1) } else { 0 };
+                if !(least..least + (1 << width)).contains(&value) {
+                    bail!("it is out of the type's range");
+                }
+                match width {
+                    8 => (value as u8).to_ne_bytes().into(),
+                    16 => (value as u16).to_ne_bytes().into(),
+                    32 => (value as u32).to_ne_bytes().into(),
+                    _ => (value as u64).to_ne_bytes().into(),
+                }
             }
-            (Self::Float(value), Type::Float { width: 32 }) => {
-                return Ok((value as f32).to_ne_bytes().into());
-            }
-            (Self::Int(value), Type::Float { width: 64 }) => {
-                return Ok((value as f64).to_ne_bytes().into());
-            }
-            (Self::Float(value), Type::Float { width: 64 }) => {
-                return Ok(value.to_ne_bytes().into());
-            }
-            (Self::Int(value), Type::Int { .. }) => value,
             _ => bail!("it is of another type"),
-        };
-        let range = "it is out of the type's range";
-        Ok(match ty {
-            Type::Int { width: 8, signed: true } => {
-                i8::try_from(wide).context(range)?.to_ne_bytes().into()
-            }
-            Type::Int { width: 8, .. } => u8::try_from(wide).context(range)?.to_ne_bytes().into(),
-            Type::Int { width: 16, signed: true } => {
-                i16::try_from(wide).context(range)?.to_ne_bytes().into()
-            }
-            Type::Int { width: 16, .. } => u16::try_from(wide).context(range)?.to_ne_bytes().into(),
-            Type::Int { width: 32, signed: true } => {
-                i32::try_from(wide).context(range)?.to_ne_bytes().into()
-            }
-            Type::Int { width: 32, .. } => u32::try_from(wide).context(range)?.to_ne_bytes().into(),
-            Type::Int { signed: true, .. } => {
-                i64::try_from(wide).context(range)?.to_ne_bytes().into()
-            }
-            _ => u64::try_from(wide).context(range)?.to_ne_bytes().into(),
         })
     }
 }

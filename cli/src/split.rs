@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
-use vkxfb_translators::split_blocks::{SplitOptions, split_blocks};
+use serde_json::json;
+use vkxfb_translators::split_blocks::{Member, SplitOptions, split_blocks};
 
 /// The arguments of `vkxfb split-blocks`.
 #[derive(Debug, clap::Args)]
@@ -31,24 +31,6 @@ const EXAMPLES: &str = "Examples:
 
 Exit status: 0, or 2 if a block cannot be split.";
 
-/// The changes that the command made, for `--json`.
-#[derive(Serialize)]
-struct SplitReport<'a> {
-    entry_point: &'a str,
-    members: Vec<Member<'a>>,
-}
-
-/// A variable that was made from a member.
-#[derive(Serialize)]
-struct Member<'a> {
-    variable: u32,
-    /// The variable to which the member belonged.
-    of: u32,
-    /// The indices of an access chain from that variable to the member.
-    path: &'a [u32],
-    location: u32,
-}
-
 /// Runs `vkxfb split-blocks`, and returns its exit status.
 pub(crate) fn run(arguments: &SplitArguments) -> Result<u8> {
     let entry_point = arguments.entry_point.as_deref();
@@ -59,18 +41,17 @@ pub(crate) fn run(arguments: &SplitArguments) -> Result<u8> {
     (options.stage, options.entry_point) = (arguments.stage.map(Into::into), entry_point);
     let split =
         split_blocks(&words, &options).with_context(|| arguments.shader.display().to_string())?;
-    let report = SplitReport {
-        entry_point: &split.entry_point,
-        members: split
-            .members
-            .iter()
-            .map(|member| Member {
-                variable: member.variable.0,
-                of: member.of.0,
-                path: &member.path,
-                location: member.location,
-            })
-            .collect(),
+    let member = |member: &Member| {
+        json!({
+            "variable": member.variable.0,
+            // The variable to which the member belonged.
+            "of": member.of.0,
+            // The indices of an access chain from that variable to the member.
+            "path": member.path,
+            "location": member.location,
+        })
     };
+    let members: Vec<_> = split.members.iter().map(member).collect();
+    let report = json!({ "entry_point": split.entry_point, "members": members });
     arguments.output.put(&split.words, &report)
 }

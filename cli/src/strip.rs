@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde_json::json;
 use vkxfb_rewriter::lower::strip::strip_xfb;
 
 /// The arguments of `vkxfb strip-xfb`.
@@ -27,17 +27,11 @@ without them is not changed. Streams of geometry shaders stay.
 
 Exit status: 0, or 2 if the file does not contain a module.";
 
-/// The changes that the command made, for `--json`.
-#[derive(Serialize)]
-struct StripReport {
-    /// Whether there was transform feedback to remove.
-    stripped: bool,
-}
-
 /// Runs `vkxfb strip-xfb`, and returns its exit status.
 pub(crate) fn run(arguments: &StripArguments) -> Result<u8> {
     let words = crate::source::read_spirv(&arguments.shader)?;
     let stripped = strip_xfb(&words).with_context(|| arguments.shader.display().to_string())?;
-    let report = StripReport { stripped: matches!(stripped, Cow::Owned(_)) };
+    // Whether there was transform feedback to remove.
+    let report = json!({ "stripped": matches!(stripped, Cow::Owned(_)) });
     arguments.output.put(&stripped, &report)
 }

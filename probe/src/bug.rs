@@ -168,7 +168,7 @@ fn add_case(lines: &mut Lines, failure: &Failure) {
                 diff.expected_text(),
                 // An unescaped vertical bar would end the cell of the Markdown table.
                 diff.captured_text().replace('|', "\\|"),
-                diff.fault.map_or("", Fault::name)
+                diff.fault.map_or_else(String::new, Fault::name)
             ));
         }
     }

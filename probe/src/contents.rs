@@ -234,14 +234,6 @@ pub enum ContentsError {
 }
 
 impl Contents {
-    /// Returns the contents for the buffers and push constants that a shader uses.
-    ///
-    /// # Errors
-    /// [`ContentsError`]
-    pub fn of(shader: &Shader<'_>, given: &Given, missing: Missing) -> Result<Self, ContentsError> {
-        Self::of_stages(&[shader], given, missing)
-    }
-
     /// Returns the contents for the shaders of one pipeline, which share descriptor sets and push
     /// constants.
     ///

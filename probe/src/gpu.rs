@@ -262,16 +262,14 @@ impl Gpu {
             state: State::Idle,
             instance,
         };
-        if let Some(most) = options.max_shared_workgroups {
-            gpu.set_max_shared_workgroups(most);
-        }
-        if options.parallel_kernels {
-            gpu.use_parallel_kernels();
-        }
-        if let Some(rounds) = options.kernel_rounds {
-            gpu.set_kernel_rounds(rounds);
-        }
-        gpu.set(|settings| settings.optimizes_shaders = !options.unoptimized);
+        gpu.set(|settings| {
+            settings.optimizes_shaders = !options.unoptimized;
+            settings.serial_kernels &= !options.parallel_kernels;
+            let most = settings.max_shared_workgroups;
+            settings.max_shared_workgroups = options.max_shared_workgroups.unwrap_or(most);
+            let rounds = settings.kernel_rounds;
+            settings.kernel_rounds = options.kernel_rounds.unwrap_or(rounds);
+        });
         gpu.create_objects()?;
         tracing::debug!(device = gpu.context.capabilities().device_name, "opened");
         Ok(gpu)
@@ -330,35 +328,11 @@ impl Gpu {
         &self.context
     }
 
-    fn set(&mut self, change: impl FnOnce(&mut Settings)) {
+    /// Changes the [`Settings`] of this device.
+    pub fn set(&mut self, change: impl FnOnce(&mut Settings)) {
         let mut settings = self.context.settings();
         change(&mut settings);
         self.context.set_settings(settings);
-    }
-
-    /// Sets [`Settings::max_workgroups_per_axis`] of this device.
-    pub fn set_max_workgroups_per_axis(&mut self, workgroups: u32) {
-        self.set(|settings| settings.max_workgroups_per_axis = workgroups);
-    }
-
-    /// Sets [`Settings::max_shared_workgroups`] of this device.
-    pub fn set_max_shared_workgroups(&mut self, workgroups: u32) {
-        self.set(|settings| settings.max_shared_workgroups = workgroups);
-    }
-
-    /// Sets [`Settings::max_entries`] of this device.
-    pub fn set_max_entries(&mut self, entries: u64) {
-        self.set(|settings| settings.max_entries = entries);
-    }
-
-    /// Sets [`Settings::kernel_rounds`] of this device.
-    pub fn set_kernel_rounds(&mut self, rounds: u64) {
-        self.set(|settings| settings.kernel_rounds = rounds);
-    }
-
-    /// Clears [`Settings::serial_kernels`] of this device.
-    pub fn use_parallel_kernels(&mut self) {
-        self.set(|settings| settings.serial_kernels = false);
     }
 
     /// Calls [`Context::omit_barrier`] for this device.

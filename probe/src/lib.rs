@@ -5,10 +5,9 @@
 //! records are given by formulas, and [`emission`] describes what a geometry shader emits.
 //! [`subject`] describes the shader under test, and [`contents`] the contents of its descriptors.
 //! [`plan`] lists the captures of a run, and [`trial`] the properties of the device that are tried
-//! before the captures. [`diagnose`] turns captured bytes into a verdict, and [`self_test`] shows
-//! that [`diagnose`] finds every fault. [`report`] collects the verdicts of a run, [`compare`]
-//! compares the reports of two runs, and [`picture`], [`html`] and `table` show reports, `table` by
-//! `terminal`, which escapes. [`bug`] writes them in one file for a driver's maintainers, and [`junit`] for CI systems.
+//! before the captures. [`diagnose`] turns captured bytes into a verdict. [`report`] collects the
+//! verdicts of a run, [`compare`] compares the reports of two runs, and [`picture`], [`html`] and
+//! `table` show reports, `table` by `terminal`, which escapes. [`bug`] writes them in one file for a driver's maintainers, and [`junit`] for CI systems.
 //! [`demand`] says what the specification demands where a case is wrong, and [`reproduce`] writes a C program that
 //! shows a case without vkxfb.
 //!
@@ -61,7 +60,6 @@ pub mod report;
 pub mod reproduce;
 mod row;
 pub mod run;
-pub mod self_test;
 pub mod sentinel;
 pub mod shaders;
 pub mod subject;

@@ -219,7 +219,7 @@ impl Outcome {
 }
 
 /// The result of a run.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct ProbeReport {
     /// The device under test.
     pub device: DeviceInfo,
@@ -284,24 +284,8 @@ impl ProbeReport {
             device,
             date: date::now(),
             host: HostInfo::query(),
-            command: String::new(),
             profile: profile.into(),
-            resources: String::new(),
-            options: Vec::new(),
-            shader_options: Vec::new(),
-            trials: Vec::new(),
-            cells: Vec::new(),
-            results: Vec::new(),
-            mismatches: Vec::new(),
-            mismatch_count: 0,
-            traces: Vec::new(),
-            notes: Vec::new(),
-            validation: Vec::new(),
-            losses: Vec::new(),
-            left_out: 0,
-            injected: None,
-            longest_submission_s: 0.0,
-            elapsed_s: 0.0,
+            ..Self::default()
         }
     }
 

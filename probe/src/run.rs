@@ -25,7 +25,6 @@ mod tests;
 mod trials;
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use spirv::ExecutionModel;
 use vkxfb_rewriter::lower::LoweredKind;
@@ -35,6 +34,7 @@ pub use self::alone::{Event, Position, leave_out, numbered_cases, run_alone, run
 pub use self::device::{device_info, driver, version_string};
 pub use self::trials::run_trial;
 
+use self::alone::SendEvent;
 use self::case::Prepared;
 use self::error::{BatchError, error_chain};
 use self::pipelines::{BoundShader, PipelineCache, capture};
@@ -57,77 +57,30 @@ pub struct Progress<'a> {
     pub batch: &'a Batch<'a>,
 }
 
-/// Runs a plan, and records the results in `report`.
-///
-/// A case that cannot be captured is recorded, too. The run ends early if the device is lost or a submission does not
-/// finish; then the report says so. With [`Plan::fail_fast`] it also ends after the first batch with a case that is
-/// wrong or could not run.
-pub fn run(
-    gpu: &mut Gpu,
-    plan: &Plan,
-    report: &mut ProbeReport,
-    mut observe: impl FnMut(Progress<'_>),
-) {
-    let begin = |progress: Progress<'_>, _: &mut ProbeReport| {
-        observe(progress);
-        Ok(())
-    };
-    if let Ok(Some(Loss { at, how, forms })) = run_until_loss(gpu, plan, report, begin)
-        && let Some(Batch { group, draws }) = plan.all_batches().get(at.batch)
-    {
-        for specialized in forms {
-            for draw in draws {
-                let case = group.case(*draw, specialized);
-                report.record_error(group.backend, &case, how.as_str());
-            }
-        }
-    }
-}
-
-/// The loss of the device during a run, or a submission that did not finish.
-struct Loss {
-    /// The batch (draws that are submitted together) in which the loss happened, and the number of the first case of
-    /// that batch that was not captured; 0 if none was captured.
-    at: Position,
-    /// A description of the loss.
-    how: String,
-    /// Whether the topology is compiled into the pipeline, for each pipeline that had not yet captured all draws of the
-    /// batch.
-    forms: VecDeque<bool>,
-}
-
-/// Like [`run`], but after a loss of the device, cases of the current batch of draws that were not captured are not
-/// recorded. Returns the loss; `None` if there was none. `begin` is called before each batch. If it fails, the run ends.
+/// Runs a plan for [`run_together`]. If the device is lost or a submission does not finish, returns the position of the
+/// first case that was not captured (of the batch, if none of it was), and a description.
 fn run_until_loss(
     gpu: &mut Gpu,
     plan: &Plan,
+    shared: &mut Shared,
     report: &mut ProbeReport,
-    mut begin: impl FnMut(Progress<'_>, &mut ProbeReport) -> std::io::Result<()>,
-) -> std::io::Result<Option<Loss>> {
-    let start = Instant::now();
-    note_made_up(plan, report);
-    let batches = plan.all_batches();
-    let mut shared = Shared::default();
-    let mut end = Ok(None);
-    for (done, batch) in batches.iter().enumerate() {
+    tell: SendEvent<'_>,
+) -> std::io::Result<Option<(Position, String)>> {
+    for (index, batch) in plan.all_batches().iter().enumerate() {
         let Batch { group, draws } = batch;
-        if let Err(error) = begin(Progress { done, total: batches.len(), batch }, report) {
-            end = Err(error);
-            break;
-        }
+        tell(Event::Findings(Box::new(report.take_findings())))?;
+        tell(Event::Begin(Position { batch: index, case: 0 }))?;
         if let Some(reason) = unsupported(gpu, group) {
             report.skip(group.backend, group.row(), reason);
             continue;
         }
         let mut forms = forms(group);
         let all_forms = forms.len();
-        if let Err(error) = run_batch(gpu, group, draws, &mut forms, &mut shared, report) {
+        if let Err(error) = run_batch(gpu, group, draws, &mut forms, shared, report) {
             if error.is_fatal() {
                 let captured = (all_forms - forms.len()) * draws.len();
                 let case = if captured == 0 { 0 } else { captured + 1 };
-                let at = Position { batch: done, case };
-                end = Ok(Some(Loss { at, how: error_chain(&error), forms }));
-                break;
+                return Ok(Some((Position { batch: index, case }, error_chain(&error))));
             }
             for specialized in forms {
                 for draw in draws {
@@ -140,10 +93,7 @@ fn run_until_loss(
             break;
         }
     }
-    shared.cache.destroy(gpu);
-    report.longest_submission_s = gpu.longest_submission().as_secs_f64();
-    report.elapsed_s = start.elapsed().as_secs_f64();
-    end
+    Ok(None)
 }
 
 fn note_made_up(plan: &Plan, report: &mut ProbeReport) {

@@ -4,8 +4,8 @@
 //! A record (the bytes of one vertex in one capture buffer) depends only on `VertexIndex`,
 //! `InstanceIndex` and the vertex buffers, whose contents are given by formulas, too. So each
 //! record can be computed independently ([`ProbeShader::record`]). Most records identify their
-//! vertex and instance ([`ProbeShader::origin`]), so the diagnosis can say what a driver wrote
-//! instead of the right vertex. All operations are exact on every device, so records are compared
+//! vertex and instance, so the diagnosis can say what a driver wrote instead of the right vertex.
+//! All operations are exact on every device, so records are compared
 //! byte by byte.
 //!
 //! In these modules, `vertex` and `instance` are the values of the built-ins in the shader, which
@@ -214,30 +214,6 @@ impl ProbeShader {
         }
     }
 
-    /// Returns the instance and vertex that a record identifies, in this order. `None` if no vertex has this record.
-    /// Ignores gaps (bytes that no output covers).
-    pub fn origin(&self, buffer: usize, record: &[u8]) -> Option<(u32, u32)> {
-        let stride = self.stride(buffer)? as usize;
-        let record = record.get(..stride)?;
-        let (instance, vertex) = match (self.formulas, buffer) {
-            (Formulas::Identify, _) => (word(record, 4)?, word(record, 0)?),
-            (Formulas::TwoBuffers, 0) => {
-                // Any bits convert to a candidate for the vertex, because casts from float saturate. Further down, the
-                // candidate's own record is compared with the given record.
-                let half = |offset| Some(f32::from_bits(word(record, offset)?) as u16);
-                let whole = |low, high| Some(u32::from(half(low)?) | u32::from(half(high)?) << 16);
-                (whole(8, 12)?, whole(0, 4)?)
-            }
-            (Formulas::TwoBuffers, _) => (word(record, 8)?, word(record, 4)?),
-            (Formulas::Attributes, _) => {
-                (word(record, 28)? ^ OFFSET_SALT, word(record, 16)? ^ KEY_SALT)
-            }
-        };
-        let mut expected = record.to_vec();
-        self.record(buffer, instance, vertex, &mut expected);
-        (expected == record).then_some((instance, vertex))
-    }
-
     /// Fills the elements of a vertex buffer that are completely within `bytes`, which starts at
     /// element `first`. Each element is a vertex or an instance, depending on the input rate of the
     /// binding. Does not change bytes that no attribute reads. Does nothing if the shader has no
@@ -318,14 +294,12 @@ fn position_of(vertex: u32) -> [f32; 4] {
     [a, a >> 16, b, b >> 16].map(small_float)
 }
 
-/// Returns two numbers: `vertex` combined with a salt, from which [`ProbeShader::origin`] recovers the vertex, and a
-/// hash of the first number.
+/// Returns two numbers: `vertex` combined with a salt, and a hash of the first number.
 fn key_of(vertex: u32) -> [u32; 2] {
     [vertex ^ KEY_SALT, mix32(vertex ^ KEY_SALT)]
 }
 
-/// Returns three numbers: `instance` combined with a salt, from which [`ProbeShader::origin`] recovers the instance, a
-/// hash of the first number, and the same hash rotated.
+/// Returns three numbers: `instance` combined with a salt, a hash of the first number, and the same hash rotated.
 fn offset_of(instance: u32) -> [i32; 3] {
     let hash = mix32(instance ^ OFFSET_SALT);
     [instance ^ OFFSET_SALT, hash, hash.rotate_left(11)].map(u32::cast_signed)
@@ -368,10 +342,6 @@ fn put<const N: usize>(bytes: &mut [u8], offset: usize, words: [u32; N]) {
     for (bytes, word) in target.iter_mut().zip(words) {
         *bytes = word.to_le_bytes();
     }
-}
-
-fn word(bytes: &[u8], offset: usize) -> Option<u32> {
-    bytes.get(offset..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ pub use self::point_size::{has_later_point_size, writes_point_size};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use spirv::ExecutionModel;
 use vkxfb_rewriter::capture::{CaptureError, CaptureList, Layout};
@@ -19,7 +18,7 @@ use vkxfb_rewriter::lower::reflect::vertex_reads;
 use vkxfb_rewriter::lower::{
     Backend, Captures, LowerError, Lowered, Shader, compute, native, vertex,
 };
-use vkxfb_rewriter::spirv::{ParseError, words_from_bytes};
+use vkxfb_rewriter::spirv::ParseError;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_rewriter::vertex_input::{InputRate, NumericClass, VertexBinding, VertexInput};
 
@@ -34,14 +33,6 @@ use crate::shaders::{PATCH_CONTROL_POINTS, ProbeGeometry, ProbeShader};
 /// The reason why a shader cannot be probed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubjectError {
-    /// The file cannot be read.
-    #[error("cannot read {file}")]
-    Read {
-        /// The path of the file.
-        file: String,
-        /// The error of the file system.
-        source: std::io::Error,
-    },
     /// The file is not SPIR-V.
     #[error("{file}")]
     Parse {
@@ -155,29 +146,6 @@ impl Subject {
             stage.formulas = Some(geometry);
         }
         Ok(subject)
-    }
-
-    /// Makes a subject from a SPIR-V file with transform feedback decorations, like
-    /// [`from_words`](Self::from_words).
-    ///
-    /// # Errors
-    /// [`SubjectError`]
-    pub fn from_file(path: &Path) -> Result<Self, SubjectError> {
-        let name = path.display().to_string();
-        let bytes = std::fs::read(path)
-            .map_err(|source| SubjectError::Read { file: name.clone(), source })?;
-        let words = words_from_bytes(&bytes)
-            .map_err(|source| SubjectError::Parse { file: name.clone(), source })?;
-        Self::from_words(&name, words)
-    }
-
-    /// Makes a subject from a SPIR-V module with transform feedback decorations, named `name`. The
-    /// contents of its descriptors are made up: see [`from_shader`](Self::from_shader).
-    ///
-    /// # Errors
-    /// [`SubjectError`]
-    pub fn from_words(name: &str, words: Vec<u32>) -> Result<Self, SubjectError> {
-        Self::from_shader(name, &Shader::new(&words), &Given::default())
     }
 
     /// Makes a subject from a vertex shader. `name` is also the argument of `vkxfb probe shader`.

@@ -105,7 +105,7 @@ fn write_head(out: &mut String, report: &ProbeReport, paint: &Paint) -> fmt::Res
             TrialResult::Wrong | TrialResult::Lost => paint.bad(line),
             TrialResult::NotRun => paint.doubtful(line),
         };
-        write_fact(out, tried.trial.title(), &tried.described(), paint)?;
+        write_fact(out, &tried.trial.title(), &tried.described(), paint)?;
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use vkxfb_rewriter::lower::Backend;
@@ -32,40 +31,17 @@ impl Trial {
     pub const ALL: [Self; 4] =
         [Self::IndirectDispatch, Self::VertexStores, Self::Counters, Self::Speed];
 
-    /// The name of the trial in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::IndirectDispatch => "indirect-dispatch",
-            Self::VertexStores => "vertex-stores",
-            Self::Counters => "counters",
-            Self::Speed => "speed",
-        }
-    }
-
-    /// The name of the trial in text for readers, which has spaces: `indirect dispatch`. In JSON, the
-    /// [`name`](Self::name) has hyphens.
-    pub const fn title(self) -> &'static str {
-        match self {
-            Self::IndirectDispatch => "indirect dispatch",
-            Self::VertexStores => "vertex stores",
-            Self::Counters => "counters",
-            Self::Speed => "speed",
-        }
+    /// The name of the trial in text for readers, which has spaces: `indirect dispatch`. In JSON it has hyphens.
+    pub fn title(self) -> String {
+        self.to_string().replace('-', " ")
     }
 }
 
+/// The name of the trial in JSON.
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Trial {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|trial| trial.name() == text);
-        found.ok_or_else(|| format!("'{text}' is no trial"))
+        // A formatter is a serializer of what is only a name.
+        self.serialize(f)
     }
 }
 
@@ -101,7 +77,6 @@ impl TrialResult {
 /// The name of the result in JSON.
 impl fmt::Display for TrialResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A formatter is a serializer of what is only a name.
         self.serialize(f)
     }
 }

@@ -202,7 +202,7 @@ fn dynamic_topology_folds_and_mixes_on_the_floor() {
                 for max_workgroups in [2, 3, 7, 65535] {
                     seed += 1;
                     let captures = sample(&any_capture(&shader, None), seed, 32);
-                    gpu.set_max_workgroups_per_axis(max_workgroups);
+                    gpu.set(|settings| settings.max_workgroups_per_axis = max_workgroups);
                     let captures: Vec<Capture> = captures
                         .into_iter()
                         .filter(|c| c.draws.iter().all(|(_, d)| fits(d, max_workgroups)))
@@ -233,7 +233,7 @@ fn dispatches_fold_at_the_limit() {
         let shader = ProbeShader::identify();
         let lowered = lower(&gpu, &shader, Backend::Compute);
         let pipeline = pipeline(&gpu, &shader, &lowered, options(TRI_STRIP));
-        gpu.set_max_workgroups_per_axis(3);
+        gpu.set(|settings| settings.max_workgroups_per_axis = 3);
         let capture = |vertices: u32| Capture {
             draws: vec![(PrimitiveTopology::PointList, draw(vertices, 1))],
             buffers: vec![Some(Bound { offset: 0, size: u64::from(vertices) * 16 })],

@@ -76,7 +76,7 @@ fn the_probe_skips_what_is_refused() {
     plan.instance_counts = vec![1];
     plan.large = None;
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    device::probe(&mut gpu, &plan, &mut report);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     for cell in &report.cells {
         let is_refused = (cell.backend, cell.topology) == (Backend::Vertex, FAN);

@@ -11,6 +11,9 @@ use vkxfb::vertex_input::VertexInput;
 use vkxfb_probe::gpu::{
     CaptureRequest, CaptureResult, CaptureTarget, Gpu, OpenOptions, Profile, Resources, VertexData,
 };
+use vkxfb_probe::plan::Plan;
+use vkxfb_probe::report::ProbeReport;
+use vkxfb_probe::run::{Event, run_together};
 use vkxfb_probe::sentinel;
 use vkxfb_probe::shaders::ProbeShader;
 use vkxfb_probe::subject::Subject;
@@ -34,6 +37,21 @@ pub const RESOURCES: [Resources; 2] = [Resources::Best, Resources::Descriptors];
 /// Opens the first device like [`open`], with further options.
 pub fn open_with(options: OpenOptions) -> TestDevice {
     TestDevice::open(&OpenOptions { validation: has_validation(), ..options })
+}
+
+/// Runs a plan, and records the results in `report`.
+pub fn probe(gpu: &mut Gpu, plan: &Plan, report: &mut ProbeReport) {
+    let mut findings = Vec::new();
+    let mut tell = |event| {
+        match event {
+            Event::Findings(found) => findings.push(found),
+            Event::Lost(how) => panic!("{how}"),
+            _ => {}
+        }
+        Ok(())
+    };
+    run_together(gpu, plan, report, &mut tell).unwrap();
+    findings.into_iter().for_each(|found| report.absorb(*found));
 }
 
 /// Begins a render pass instance, if captures of the backend must be in one.

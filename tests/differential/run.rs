@@ -188,7 +188,9 @@ impl ShaderWorker {
             .collect();
         // Every other time small draws are captured as large ones are.
         let are_large = jobs.first().is_some_and(|job| (job.case.seed / BATCH) % 2 == 1);
-        self.gpu.set_max_shared_workgroups(if are_large { 0 } else { u32::MAX });
+        self.gpu.set(|settings| {
+            settings.max_shared_workgroups = if are_large { 0 } else { u32::MAX };
+        });
         // SAFETY: the pipelines are of this device; the vertex data holds every vertex.
         let results = self.timed("capture", |worker| unsafe { worker.gpu.capture(&requests) });
         let seeds: Vec<u64> = jobs.iter().map(|j| j.case.seed).collect();

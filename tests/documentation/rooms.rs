@@ -82,7 +82,7 @@ const PACKAGES: [Package; 8] = [
             // What is captured, and what is wrong with it.
             "sentinel diagnose emission shaders names row case system trial contents subject plan reproduce demand",
             // How that is shown.
-            "picture self_test report terminal table bug junit compare",
+            "picture report terminal table bug junit compare",
             // The device, and what runs on it.
             "gpu html records run",
         ],
@@ -93,7 +93,7 @@ const PACKAGES: [Package; 8] = [
         root: "crate::",
         rooms: &[
             "vertices case roofline memory data by_hand contestant stats report series compare",
-            "sample state check clock pipelines plan plot run table",
+            "sample state check clock pipelines plan run table",
         ],
     },
     Package {

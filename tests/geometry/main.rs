@@ -71,8 +71,10 @@ fn random_draws_of_geometry_shaders_hold_with_two_entries() {
     let count = cases("VKXFB_GEOMETRY", 60);
     let open = || {
         let mut worker = GeometryWorker::by_compute(Resources::Best);
-        worker.gpu.set_max_entries(2);
-        worker.gpu.use_parallel_kernels();
+        worker.gpu.set(|settings| {
+            settings.max_entries = 2;
+            settings.serial_kernels = false;
+        });
         worker
     };
     batches::run("geometry-entries", count, BATCH, open).check();
@@ -85,7 +87,7 @@ fn random_draws_of_geometry_shaders_hold_in_turns() {
     for resources in [Resources::Best, Resources::Descriptors] {
         let open = || {
             let mut worker = GeometryWorker::by_compute(resources);
-            worker.gpu.set_kernel_rounds(38);
+            worker.gpu.set(|settings| settings.kernel_rounds = 38);
             worker
         };
         batches::run("geometry-turns", count, BATCH, open).check();
@@ -99,7 +101,7 @@ fn barriers_that_lack_are_reported() {
         return skip(Why::Expected("without the validation layer"));
     }
     let mut worker = GeometryWorker::by_compute(Resources::Descriptors);
-    worker.gpu.set_kernel_rounds(38);
+    worker.gpu.set(|settings| settings.kernel_rounds = 38);
     let barriers = [
         Barrier::BeforeCountPass,
         Barrier::CountsToSums,

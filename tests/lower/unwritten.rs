@@ -5,6 +5,7 @@
 use vkxfb::lower::{Backend, Shader, compute, native, vertex};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
+use vkxfb_probe::contents::Given;
 use vkxfb_probe::diagnose::{CapturedBuffer, Expectation, Fault, Sequence, Verdict, diagnose};
 use vkxfb_probe::gpu::{OpenOptions, Resources};
 use vkxfb_probe::plan::Plan;
@@ -322,13 +323,10 @@ fn what_a_path_leaves_unwritten_is_named() {
     assert_eq!(global, (vec![], true));
 }
 
-/// Returns a probe subject that writes an output to a file, with the probe's built-in points.
+/// Returns a probe subject of a vertex shader.
 fn subject(source: &str) -> Subject {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("shader.spv");
     let words = common::compile(source, &["--target-env", "vulkan1.2"]);
-    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
-    Subject::from_file(&file).unwrap()
+    Subject::from_shader("shader", &Shader::new(&words), &Given::default()).unwrap()
 }
 
 #[test]
@@ -341,7 +339,7 @@ fn the_probe_calls_no_backend_wrong_for_it() {
     plan.quick();
     plan.subjects = vec![subject(&source)];
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.mismatches.first());
     assert!(report.cells.iter().all(|cell| cell.run > 0), "{:#?}", report.cells);
 }

@@ -2,13 +2,14 @@
 //! in the device's pipeline statistics. `vkxfb bench` measures times, and
 //! cli/tests/commands/bench_bars.rs checks their ratios.
 
+use ash::vk;
 use vkxfb::lower::Backend;
 use vkxfb::runtime::{
     Arena, ArenaDesc, Buffer, CaptureBuffer, CaptureDesc, Draw, DrawIndexed, IndexBuffer,
     IndexType, Pipeline, Recorded, Recorder,
 };
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
-use vkxfb_probe::gpu::OpenOptions;
+use vkxfb_probe::gpu::{GpuError, OpenOptions};
 use vkxfb_probe::shaders::ProbeShader;
 
 use crate::common::device;
@@ -31,6 +32,34 @@ struct Cost {
     recorded: Recorded,
     /// The number of invocations of all dispatches.
     invocations: u64,
+}
+
+/// Submits what `record` records, and returns how many invocations of compute shaders the device counted.
+fn counted<R>(
+    gpu: &mut TestDevice,
+    record: impl FnOnce(vk::CommandBuffer) -> Result<R, GpuError>,
+) -> (R, u64) {
+    let device = gpu.context().device().clone();
+    let info = vk::QueryPoolCreateInfo::default()
+        .query_type(vk::QueryType::PIPELINE_STATISTICS)
+        .query_count(1)
+        .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
+    let mut invocations = [0_u64];
+    // SAFETY: the feature is enabled, `record` leaves no render pass instance open, and the submission is waited for.
+    unsafe {
+        let pool = device.create_query_pool(&info, None).unwrap();
+        let result = gpu.submit(|_, cmd| {
+            device.cmd_reset_query_pool(cmd, pool, 0, 1);
+            device.cmd_begin_query(cmd, pool, 0, vk::QueryControlFlags::empty());
+            let result = record(cmd)?;
+            device.cmd_end_query(cmd, pool, 0);
+            Ok(result)
+        });
+        let wait = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+        device.get_query_pool_results(pool, 0, &mut invocations, wait).unwrap();
+        device.destroy_query_pool(pool, None);
+        (result.unwrap(), invocations[0])
+    }
 }
 
 /// A buffer to capture to, and one of indices.
@@ -68,34 +97,32 @@ impl Buffers {
         let mut capture = gpu.new_capture();
         // SAFETY: the submission before was waited for.
         unsafe { arena.reset() };
-        let (recorded, invocations) = gpu
-            .submit_counted(|_, cmd| {
-                let bound = CaptureBuffer::new(target.raw(), target.size());
-                let buffers = [Some(bound)];
-                let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
-                // SAFETY: everything outlives the submission, which is waited for.
-                unsafe {
-                    let mut recorder = Recorder::begin(&mut capture, &mut **arena, cmd, &desc)?;
-                    if indexed {
-                        recorder.bind_index_buffer(&IndexBuffer::new(
-                            indices.raw(),
-                            indices.size(),
-                            IndexType::Uint32,
-                        ))?;
-                        let (index_count, instance_count) = (COUNT, 1);
-                        let draw =
-                            DrawIndexed { index_count, instance_count, ..DrawIndexed::default() };
-                        recorder.draw_indexed(topology, &draw)?;
-                    } else {
-                        let (vertex_count, instance_count) = (COUNT, 1);
-                        let draw = Draw { vertex_count, instance_count, ..Draw::default() };
-                        recorder.draw(topology, &draw)?;
-                    }
-                    Ok(recorder.end(&[])?)
+        let (recorded, invocations) = counted(gpu, |cmd| {
+            let bound = CaptureBuffer::new(target.raw(), target.size());
+            let buffers = [Some(bound)];
+            let desc = CaptureDesc { buffers: &buffers, ..CaptureDesc::new(pipeline) };
+            // SAFETY: everything outlives the submission, which is waited for.
+            unsafe {
+                let mut recorder = Recorder::begin(&mut capture, &mut **arena, cmd, &desc)?;
+                if indexed {
+                    recorder.bind_index_buffer(&IndexBuffer::new(
+                        indices.raw(),
+                        indices.size(),
+                        IndexType::Uint32,
+                    ))?;
+                    let (index_count, instance_count) = (COUNT, 1);
+                    let draw =
+                        DrawIndexed { index_count, instance_count, ..DrawIndexed::default() };
+                    recorder.draw_indexed(topology, &draw)?;
+                } else {
+                    let (vertex_count, instance_count) = (COUNT, 1);
+                    let draw = Draw { vertex_count, instance_count, ..Draw::default() };
+                    recorder.draw(topology, &draw)?;
                 }
-            })
-            .unwrap();
-        Cost { recorded, invocations: invocations.unwrap() }
+                Ok(recorder.end(&[])?)
+            }
+        });
+        Cost { recorded, invocations }
     }
 }
 

@@ -396,7 +396,7 @@ fn draws_are_placed_in_turns() {
         // A single command of three turns, without queries.
         check(&Program::with_topologies(25_000, u32::MAX, u32::MAX), &mut pipelines);
         // Each turn has at most six draws.
-        pipelines.gpu.set_kernel_rounds(72);
+        pipelines.gpu.set(|settings| settings.kernel_rounds = 72);
         for (rarely, changes) in [(3, 1), (20, 5), (100, 50), (u32::MAX, u32::MAX)] {
             check(&Program::with_topologies(200, rarely, changes), &mut pipelines);
         }

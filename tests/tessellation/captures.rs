@@ -267,7 +267,7 @@ fn random_pipelines_hold(resources: Resources, all: u64) {
 #[test]
 fn random_pipelines_hold_with_two_entries() {
     let mut gpu = device::open_with(OpenOptions::default());
-    gpu.set_max_entries(2);
+    gpu.set(|settings| settings.max_entries = 2);
     // llvmpipe leaves loops after 65,535 iterations.
     for case in random(60, false, Some(4)) {
         let found = run(&mut gpu, &case);

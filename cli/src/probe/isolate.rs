@@ -3,14 +3,13 @@
 //! device, or a crash, the cases run one by one. If a case loses the device or crashes its process, that is recorded,
 //! and another child process continues with the next case.
 
-use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
-use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
 use vkxfb_probe::gpu::Gpu;
 use vkxfb_probe::plan::{Batch, Plan};
 use vkxfb_probe::report::{LostCase, ProbeReport};
@@ -37,16 +36,16 @@ const HOST_TIME: Duration = Duration::from_secs(10);
 /// The exit statuses of a child process that no driver has ended: after an error, and after a panic.
 const OWN_ERRORS: [i32; 2] = [crate::status::COULD_NOT_RUN as i32, 101];
 
-/// The task of a child process.
-#[derive(Debug, Clone)]
+/// The task of a child process, which gets it as JSON.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Task {
     pub device: usize,
-    /// The backends whose large draws are left out: [`Plan::slow`].
-    pub slow: Vec<Backend>,
+    /// The names of the backends whose large draws are left out: [`Plan::slow`].
+    pub slow: Vec<String>,
     kind: TaskKind,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 enum TaskKind {
     /// Run the trials from this one on.
     Trials(Trial),
@@ -56,49 +55,10 @@ enum TaskKind {
     Cases(Position),
 }
 
-/// What a task is that runs all cases, in the argument of a child process.
-const TOGETHER: &str = "together";
-
 impl Task {
     /// Whether the task runs cases one by one, so that one that takes too long can be told.
     pub(super) const fn is_one_by_one(&self) -> bool {
         matches!(self.kind, TaskKind::Cases(_))
-    }
-}
-
-impl FromStr for Task {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parse = || {
-            let (device, what) = text.split_once(':')?;
-            let (what, slow) = what.split_once('/')?;
-            let slow = slow.split_terminator('+').map(crate::options::parse_backend);
-            let slow = slow.collect::<Result<_, _>>().ok()?;
-            let kind = match what.split_once(':') {
-                Some((batch, case)) => TaskKind::Cases(Position {
-                    batch: batch.parse().ok()?,
-                    case: case.parse().ok()?,
-                }),
-                None if what == TOGETHER => TaskKind::Together,
-                None => TaskKind::Trials(what.parse().ok()?),
-            };
-            Some(Self { device: device.parse().ok()?, slow, kind })
-        };
-        parse().ok_or_else(|| "for the probe's own use".to_owned())
-    }
-}
-
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
-            TaskKind::Cases(Position { batch, case }) => {
-                write!(f, "{}:{batch}:{case}/", self.device)
-            }
-            TaskKind::Together => write!(f, "{}:{TOGETHER}/", self.device),
-            TaskKind::Trials(first) => write!(f, "{}:{first}/", self.device),
-        }?;
-        self.slow.iter().try_for_each(|backend| write!(f, "{backend}+"))
     }
 }
 
@@ -182,7 +142,8 @@ pub(super) struct Isolated<'a> {
 
 impl Isolated<'_> {
     fn task(&self, kind: TaskKind) -> Task {
-        Task { device: self.gpu.device_index(), slow: self.plan.slow.clone(), kind }
+        let slow = self.plan.slow.iter().map(Backend::to_string).collect();
+        Task { device: self.gpu.device_index(), slow, kind }
     }
 
     /// Runs the trials (tests of properties that devices do not report). Returns whether none lost the device.
@@ -416,7 +377,7 @@ impl ChildProcess {
         let mut process = Command::new(program)
             .args(std::env::args_os().skip(1))
             .arg("--worker")
-            .arg(task.to_string())
+            .arg(serde_json::to_string(task)?)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

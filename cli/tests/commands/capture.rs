@@ -284,9 +284,9 @@ fn columns_are_chosen() {
         let outputs = json["records"][at]["outputs"].as_object().unwrap();
         outputs.values().cloned().collect::<Vec<_>>()
     };
-    // The outputs are sorted by name: at, id, tint. Components that a format lacks are 0, except
+    // The outputs are in the order of --varyings: at, tint, id. Components that a format lacks are 0, except
     // that the fourth is 1.
-    let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([-7, 0]), json!([1.0, 0.2, 0.0, 1.0])];
+    let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([1.0, 0.2, 0.0, 1.0]), json!([-7, 0])];
     assert_eq!(outputs(&json, 0), expected);
 
     let refuses = |chosen: &str, what: &[&str]| {
@@ -308,14 +308,14 @@ fn columns_are_chosen() {
     let chosen = "tint=0.5,1,0,1,4=7,0,place=position";
     let json =
         vkxfb(&[&arguments[..], &["--compare", "--attribute", chosen]].concat()).exits(0).json();
-    let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([7, 0]), json!([0.5, 1.0, 0.0, 1.0])];
+    let expected = [json!([1.0, 2.0, 0.0, 1.0]), json!([0.5, 1.0, 0.0, 1.0]), json!([7, 0])];
     assert_eq!(outputs(&json, 0), expected);
     // Constants need no mesh. One number is for all components.
     let bare =
         ["capture", &shader, "--vertices", "1", "--topology", "point-list", "--format", "json"];
     let chosen = ["--attribute", "0=-1", "--attribute", "tint=1,0,0,1,id=2,3"];
     let json = vkxfb(&[&bare[..], &chosen].concat()).exits(0).json();
-    let expected = [json!([-1.0, -1.0, -1.0, -1.0]), json!([2, 3]), json!([1.0, 0.0, 0.0, 1.0])];
+    let expected = [json!([-1.0, -1.0, -1.0, -1.0]), json!([1.0, 0.0, 0.0, 1.0]), json!([2, 3])];
     assert_eq!(outputs(&json, 0), expected);
 }
 

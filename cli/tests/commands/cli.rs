@@ -503,19 +503,6 @@ fn a_machine_without_drivers_is_told_so() {
 }
 
 #[test]
-fn the_self_test_needs_no_driver() {
-    let run = |arguments: &[&str]| {
-        let mut command = command(arguments);
-        command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
-        Ran::new(command.output().unwrap()).exits(0)
-    };
-    let text = run(&["probe", "--self-test"]).stdout;
-    assert!(text.ends_with(" faults recognised\n"), "{text}");
-    let json = run(&["probe", "--self-test", "--json"]).json();
-    assert!(json.as_array().unwrap().iter().all(|check| check["passed"] == true));
-}
-
-#[test]
 fn files_are_written_whole_or_refused_before_the_run() {
     let shaders = Shaders::new();
     let (page, bug) = (shaders.path("page.html"), shaders.path("bug.md"));
@@ -549,7 +536,7 @@ fn files_are_written_whole_or_refused_before_the_run() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_closed_pipe_is_no_error_and_a_full_disk_is() {
-    let mut child = command(&["probe", "--self-test"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command(&["man"]).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
@@ -695,7 +682,7 @@ fn a_list_may_have_spaces() {
     assert_eq!(json.exits(0).json()["buffers"][0]["stride"], 24);
     vkxfb(&["inspect", &shader, "--varyings", "copied,"]).refuses(&["--varyings", "comma"]);
     vkxfb(&["bench", "--topology", "triangle-list, triangles"]).refuses(&["'triangles'"]);
-    vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["'nothing'"]);
+    vkxfb(&["bench", "--part", "draw, nothing"]).refuses(&["`nothing`"]);
 }
 
 /// A captured element of an array becomes a separate output, which needs another location. Not

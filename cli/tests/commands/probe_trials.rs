@@ -242,7 +242,6 @@ fn what_arguments_take_is_said() {
     ] {
         command::vkxfb(&["probe", option, value]).refuses(&[says]);
     }
-    command::vkxfb(&["probe", "--self-test", "--html", "page.html"]).refuses(&["--html"]);
     command::vkxfb(&["probe", "--shader", "identfy"])
         .refuses(&["one of identify, two_buffers, attributes", "vkxfb probe shader FILE"]);
 }

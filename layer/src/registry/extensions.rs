@@ -6,6 +6,13 @@
 
 use std::ffi::CStr;
 
+/// Reasons to hide several extensions.
+const LAUNCHED: &str =
+    "kernels are launched inside of passes, with arguments of a size that the layer does not know";
+const RESULTS: &str =
+    "commands that are recorded return results, which those of a withheld pass cannot";
+const TENSORS: &str = "its graphs use tensors";
+
 /// The extensions that programs do not see where the layer is active, because captures would be wrong or missing with
 /// them. They are sorted by name. The layer logs the reasons.
 pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
@@ -13,36 +20,24 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
         c"VK_AMDX_shader_enqueue",
         "its graphs are dispatched inside of passes, with arguments of a size that the layer does not know",
     ),
-    (
-        c"VK_AMD_gpa_interface",
-        "commands that are recorded return results, which those of a withheld pass cannot",
-    ),
-    (c"VK_ARM_data_graph", "its graphs use tensors"),
-    (c"VK_ARM_data_graph_instruction_set_tosa", "its graphs use tensors"),
-    (c"VK_ARM_data_graph_neural_accelerator_statistics", "its graphs use tensors"),
-    (c"VK_ARM_data_graph_optical_flow", "its graphs use tensors"),
+    (c"VK_AMD_gpa_interface", RESULTS),
+    (c"VK_ARM_data_graph", TENSORS),
+    (c"VK_ARM_data_graph_instruction_set_tosa", TENSORS),
+    (c"VK_ARM_data_graph_neural_accelerator_statistics", TENSORS),
+    (c"VK_ARM_data_graph_optical_flow", TENSORS),
     (c"VK_ARM_tensor_controls", "barriers on tensors are not translated"),
     (c"VK_ARM_tensors", "barriers on tensors are not translated"),
     (c"VK_EXT_shader_64bit_indexing", "captures are compiled without it"),
-    (
-        c"VK_INTEL_performance_query",
-        "commands that are recorded return results, which those of a withheld pass cannot",
-    ),
+    (c"VK_INTEL_performance_query", RESULTS),
     (c"VK_KHR_device_address_commands", "captures are recorded with buffers, not with addresses"),
     (c"VK_KHR_opacity_micromap", "it depends on VK_KHR_device_address_commands"),
     (c"VK_KHR_pipeline_binary", "a pipeline can be made without the words of its shaders"),
-    (
-        c"VK_NVX_binary_import",
-        "kernels are launched inside of passes, with arguments of a size that the layer does not know",
-    ),
+    (c"VK_NVX_binary_import", LAUNCHED),
     (
         c"VK_NV_command_buffer_inheritance",
         "the state that captures disturb would be that of other command buffers",
     ),
-    (
-        c"VK_NV_cuda_kernel_launch",
-        "kernels are launched inside of passes, with arguments of a size that the layer does not know",
-    ),
+    (c"VK_NV_cuda_kernel_launch", LAUNCHED),
     (
         c"VK_NV_device_generated_commands",
         "the pipelines that a draw uses are known to the device alone",
@@ -57,7 +52,7 @@ pub(crate) const HIDDEN: &[(&CStr, &str)] = &[
         "captures read the sets of a pipeline layout, which are the same for all stages",
     ),
     (c"VK_NV_push_constant_bank", "captures read one bank of push constants"),
-    (c"VK_QCOM_data_graph_model", "its graphs use tensors"),
+    (c"VK_QCOM_data_graph_model", TENSORS),
     (c"VK_QCOM_tile_memory_heap", "captures between passes may overwrite what tiles hold"),
     (c"VK_QCOM_tile_shading", "commands of a pass are executed once for each tile"),
 ];

@@ -46,50 +46,24 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All kinds of faults, from the most to the least serious.
-    pub const ALL: [Self; 15] = [
-        Self::NothingExecuted,
-        Self::NothingCopiedIn,
-        Self::NothingCopiedBack,
-        Self::NothingWritten,
-        Self::Overrun,
-        Self::Rotation,
-        Self::FlippedWinding,
-        Self::WrongVertex,
-        Self::MissingPrimitive,
-        Self::MissingVertex,
-        Self::ExtraPrimitive,
-        Self::TouchedGap,
-        Self::WrongBytes,
-        Self::TornBuffers,
-        Self::WrongCounter,
-    ];
+    /// The name of the fault in plain words: the one in JSON, with spaces in place of hyphens.
+    pub fn name(self) -> String {
+        struct InJson(Fault);
 
-    /// The name of the fault in plain words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NothingExecuted => "nothing executed",
-            Self::NothingCopiedIn => "nothing copied in",
-            Self::NothingCopiedBack => "nothing copied back",
-            Self::NothingWritten => "nothing written",
-            Self::Overrun => "overrun",
-            Self::Rotation => "rotation",
-            Self::FlippedWinding => "flipped winding",
-            Self::WrongVertex => "wrong vertex",
-            Self::MissingPrimitive => "missing primitive",
-            Self::MissingVertex => "missing vertex",
-            Self::ExtraPrimitive => "extra primitive",
-            Self::TouchedGap => "touched gap",
-            Self::WrongBytes => "wrong bytes",
-            Self::TornBuffers => "torn buffers",
-            Self::WrongCounter => "wrong counter",
+        impl fmt::Display for InJson {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // A formatter is a serializer of what is only a name.
+                self.0.serialize(f)
+            }
         }
+
+        InJson(self).to_string().replace('-', " ")
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(&self.name())
     }
 }
 
@@ -219,6 +193,29 @@ pub struct Mismatch {
     /// the first or the last primitives. The primitives are of the same instance, and the number of the first is even.
     /// Empty if a step of the submission had no effect.
     pub excerpt: Vec<PrimitiveDiff>,
+}
+
+impl Mismatch {
+    /// Makes the mismatch for a fault that is in no primitive that is known.
+    pub(crate) fn of_no_primitive(
+        fault: Fault,
+        buffer: u32,
+        byte_offset: i64,
+        note: impl Into<String>,
+    ) -> Self {
+        Self {
+            fault,
+            stream: None,
+            also: Vec::new(),
+            first: None,
+            differing_primitives: 0,
+            rotated_primitives: 0,
+            buffer,
+            byte_offset,
+            note: Some(note.into()),
+            excerpt: Vec::new(),
+        }
+    }
 }
 
 impl fmt::Display for Mismatch {

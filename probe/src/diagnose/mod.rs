@@ -29,7 +29,7 @@ mod steps;
 mod streams;
 mod surroundings;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use faults::{Fault, Mismatch, PrimitiveDiff, Slot, Verdict, VertexRef};
 pub use inputs::{CapturedBuffer, DiagnoseError, Expectation};

@@ -39,18 +39,8 @@ pub fn missing_step(primitives_written: u64, captured: &[CapturedBuffer<'_>]) ->
         Fault::NothingWritten => first.position.cast_signed(),
         _ => -first.bound.start.cast_signed(),
     };
-    Some(Mismatch {
-        fault,
-        stream: None,
-        also: Vec::new(),
-        first: None,
-        differing_primitives: primitives_written,
-        rotated_primitives: 0,
-        buffer: first.buffer,
-        byte_offset,
-        note: Some(note.to_owned()),
-        excerpt: Vec::new(),
-    })
+    let mismatch = Mismatch::of_no_primitive(fault, first.buffer, byte_offset, note);
+    Some(Mismatch { differing_primitives: primitives_written, ..mismatch })
 }
 
 /// Whether the guard regions before and after the bound range contain only the constant [`Fill::BeforeCopyIn`], and not

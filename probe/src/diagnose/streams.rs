@@ -44,7 +44,7 @@ mod tests {
     use vkxfb_rewriter::topology::PrimitiveTopology;
 
     use super::*;
-    use crate::self_test::samples;
+    use crate::diagnose::tests::injections::samples;
 
     #[test]
     fn the_first_wrong_stream_is_named_and_the_others_are_counted() {

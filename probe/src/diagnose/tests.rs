@@ -1,3 +1,5 @@
+pub(crate) mod injections;
+
 use crate::diagnose::*;
 use crate::sentinel;
 use proptest::prelude::*;
@@ -5,6 +7,27 @@ use vkxfb_rewriter::capture::{CapturedOutput, Layout, MAX_XFB_BUFFERS};
 use vkxfb_rewriter::spirv::Id;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb_rewriter::vertex_input::NumericClass;
+
+impl Fault {
+    /// All kinds of faults, from the most to the least serious.
+    pub(crate) const ALL: [Self; 15] = [
+        Self::NothingExecuted,
+        Self::NothingCopiedIn,
+        Self::NothingCopiedBack,
+        Self::NothingWritten,
+        Self::Overrun,
+        Self::Rotation,
+        Self::FlippedWinding,
+        Self::WrongVertex,
+        Self::MissingPrimitive,
+        Self::MissingVertex,
+        Self::ExtraPrimitive,
+        Self::TouchedGap,
+        Self::WrongBytes,
+        Self::TornBuffers,
+        Self::WrongCounter,
+    ];
+}
 
 const GUARD: usize = 20;
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ash::vk;
 use vkxfb::runtime::{
-    Arena, ArenaSize, Buffer, BufferDesc, Context, MemoryAllocator, MemoryLocation, Pipeline,
-    QueryKind, QueryPool, RuntimeError,
+    Arena, ArenaSize, Buffer, BufferDesc, Context, Destroy, MemoryAllocator, MemoryLocation,
+    Pipeline, QueryKind, QueryPool, RuntimeError,
 };
 use vkxfb_rewriter::lower::Backend;
 
@@ -38,6 +38,16 @@ impl Gpu {
             tracing::warn!("an object of another device is leaked");
         }
         owns && self.state != State::Hung
+    }
+
+    /// Destroys an object, or leaks it if it is of another device: see [`destroys`](Self::destroys).
+    fn destroy(&mut self, owns: bool, object: impl Destroy<OwnAllocator>) {
+        if self.destroys(owns)
+            && let Some(allocator) = &mut self.allocator
+        {
+            // SAFETY: the object belongs to this device, and no submission is in flight.
+            unsafe { self.context.destroy(object, allocator) };
+        }
     }
 
     fn check_usage(&self, usage: vk::BufferUsageFlags) -> Result<(), GpuError> {
@@ -98,13 +108,7 @@ impl Gpu {
 
     /// Destroys a buffer. A buffer of another device is leaked, with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
-        if !self.destroys(self.context.made(&buffer)) {
-            return;
-        }
-        if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: the buffer belongs to this device, and no submission is in flight.
-            unsafe { ctx.destroy(buffer, allocator) };
-        }
+        self.destroy(self.context.made(&buffer), buffer);
     }
 
     /// Creates a buffer as [`create_buffer`](Self::create_buffer) does, calls `f` with it, and
@@ -140,13 +144,7 @@ impl Gpu {
 
     /// Destroys a query pool. A pool of another device is leaked, with a warning.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
-        if !self.destroys(self.context.made(&pool)) {
-            return;
-        }
-        if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: the pool belongs to this device, and no submission is in flight.
-            unsafe { ctx.destroy(pool, allocator) };
-        }
+        self.destroy(self.context.made(&pool), pool);
     }
 
     /// Creates an arena.
@@ -165,13 +163,7 @@ impl Gpu {
 
     /// Destroys an arena. An arena of another device is leaked, with a warning.
     pub fn destroy_arena(&mut self, arena: Arena) {
-        if !self.destroys(self.context.made(&arena)) {
-            return;
-        }
-        if let Ok((ctx, allocator)) = self.parts() {
-            // SAFETY: the arena belongs to this device, and no submission is in flight.
-            unsafe { ctx.destroy(arena, allocator) };
-        }
+        self.destroy(self.context.made(&arena), arena);
     }
 
     /// Destroys a pipeline that was created with [`context`](Self::context). Any other pipeline is

@@ -44,8 +44,7 @@ pub struct DrawFeatures {
     /// [`VK_KHR_dynamic_rendering`](https://docs.vulkan.org/refpages/latest/refpages/source/VK_KHR_dynamic_rendering.html)
     /// is enabled. It is enabled only on devices of Vulkan 1.3, which includes the extension.
     pub dynamic_rendering: bool,
-    /// Whether `pipelineStatisticsQuery` is enabled, so that
-    /// [`Gpu::submit_counted`](super::Gpu::submit_counted) can count invocations.
+    /// Whether `pipelineStatisticsQuery` is enabled.
     pub pipeline_statistics_query: bool,
 }
 
@@ -69,20 +68,17 @@ impl DrawFeatures {
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
         let mut conditional = vk::PhysicalDeviceConditionalRenderingFeaturesEXT::default();
         let mut features = vk::PhysicalDeviceFeatures2::default();
-        if caps.extensions.contains(ext::index_type_uint8::NAME) {
-            features = features.push_next(&mut uint8);
-        }
-        if caps.extensions.contains(ext::multi_draw::NAME) {
-            features = features.push_next(&mut multi);
-        }
-        if caps.extensions.contains(ext::primitive_topology_list_restart::NAME) {
-            features = features.push_next(&mut restart);
-        }
-        if caps.extensions.contains(ext::primitives_generated_query::NAME) {
-            features = features.push_next(&mut generated);
-        }
-        if caps.extensions.contains(ext::conditional_rendering::NAME) {
-            features = features.push_next(&mut conditional);
+        let chained: [(_, &mut dyn vk::ExtendsPhysicalDeviceFeatures2); 5] = [
+            (ext::index_type_uint8::NAME, &mut uint8),
+            (ext::multi_draw::NAME, &mut multi),
+            (ext::primitive_topology_list_restart::NAME, &mut restart),
+            (ext::primitives_generated_query::NAME, &mut generated),
+            (ext::conditional_rendering::NAME, &mut conditional),
+        ];
+        for (name, structure) in chained {
+            if caps.extensions.contains(name) {
+                features = features.push_next(structure);
+            }
         }
         // SAFETY: the caller's contract; the chain contains only structures of extensions that the
         // device supports.
@@ -138,25 +134,21 @@ impl DrawFeatures {
         if self.dynamic_rendering {
             info = info.push_next(&mut rendering);
         }
-        if self.index_type_uint8 {
-            names.push(ext::index_type_uint8::NAME);
-            info = info.push_next(&mut uint8);
-        }
-        if self.multi_draw {
-            names.push(ext::multi_draw::NAME);
-            info = info.push_next(&mut multi);
-        }
-        if self.list_restart || self.patch_list_restart {
-            names.push(ext::primitive_topology_list_restart::NAME);
-            info = info.push_next(&mut restart);
-        }
-        if self.primitives_generated_query {
-            names.push(ext::primitives_generated_query::NAME);
-            info = info.push_next(&mut generated);
-        }
-        if self.conditional_rendering {
-            names.push(ext::conditional_rendering::NAME);
-            info = info.push_next(&mut conditional);
+        let restarts = self.list_restart || self.patch_list_restart;
+        let chained: [(bool, _, &mut dyn vk::ExtendsDeviceCreateInfo); 5] = [
+            (self.index_type_uint8, ext::index_type_uint8::NAME, &mut uint8),
+            (self.multi_draw, ext::multi_draw::NAME, &mut multi),
+            (restarts, ext::primitive_topology_list_restart::NAME, &mut restart),
+            (
+                self.primitives_generated_query,
+                ext::primitives_generated_query::NAME,
+                &mut generated,
+            ),
+            (self.conditional_rendering, ext::conditional_rendering::NAME, &mut conditional),
+        ];
+        for (_, name, structure) in chained.into_iter().filter(|(is_enabled, ..)| *is_enabled) {
+            names.push(name);
+            info = info.push_next(structure);
         }
         f(info, &names)
     }

@@ -3,13 +3,17 @@
 
 use std::str::FromStr;
 
+use serde::Deserialize;
+use serde::de::value::{self, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
 use super::{CaptureRequest, CaptureResult, Gpu, GpuError, State, Step};
 use crate::trial::Trial;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum FaultKind {
     /// A submission fails with `VK_ERROR_DEVICE_LOST`.
     Lost,
@@ -70,6 +74,12 @@ pub struct InjectedFault {
     place: FaultPlace,
 }
 
+/// Returns the variant with a name in JSON.
+fn by_name<T: DeserializeOwned>(name: &str) -> Option<T> {
+    let name: StrDeserializer<'_, value::Error> = name.into_deserializer();
+    T::deserialize(name).ok()
+}
+
 impl FromStr for InjectedFault {
     type Err = String;
 
@@ -77,27 +87,18 @@ impl FromStr for InjectedFault {
     fn from_str(text: &str) -> Result<Self, String> {
         let parse = || {
             let (kind, place) = text.split_once(':').unwrap_or((text, ""));
-            let (kind, is_everywhere) = match kind {
-                "lost" => (FaultKind::Lost, false),
-                "together" => (FaultKind::Together, false),
-                "hang" => (FaultKind::Hang, false),
-                "crash" => (FaultKind::Crash, false),
-                "access" => (FaultKind::Access, false),
-                "stuck" => (FaultKind::Stuck, false),
-                "wrong" => (FaultKind::Wrong, false),
-                "nothing" => (FaultKind::Nothing, true),
-                "twice" => (FaultKind::Twice, true),
-                "unused" => (FaultKind::Unused, true),
-                "no-indirect" => (FaultKind::NoIndirect, true),
-                _ => return None,
-            };
+            let kind = by_name(kind)?;
+            let is_everywhere = matches!(
+                kind,
+                FaultKind::Nothing | FaultKind::Twice | FaultKind::Unused | FaultKind::NoIndirect
+            );
             let place = match place.split_once(':') {
                 _ if is_everywhere => place.is_empty().then_some(FaultPlace::Everywhere)?,
                 None => match Backend::ALL.into_iter().find(|backend| backend.to_string() == place)
                 {
                     Some(backend) => FaultPlace::Backend(backend),
                     None if kind == FaultKind::Wrong => return None,
-                    None => FaultPlace::Trial(place.parse().ok()?),
+                    None => FaultPlace::Trial(by_name(place)?),
                 },
                 Some((topology, "any")) => FaultPlace::Draw(topology.parse().ok()?, None),
                 Some((topology, draw)) => {
@@ -109,7 +110,7 @@ impl FromStr for InjectedFault {
             Some(Self { kind, place })
         };
         parse().ok_or_else(|| {
-            let trials = Trial::ALL.map(Trial::name).join(", ");
+            let trials = Trial::ALL.map(|trial| trial.to_string()).join(", ");
             format!(
                 "'{text}' is no fault. There are: nothing, twice, unused, no-indirect; and lost, together, \
                  hang, crash, access, stuck and wrong, each with a place: a topology and a draw, or any, \

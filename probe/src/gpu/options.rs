@@ -6,30 +6,35 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use ash::vk;
+use clap::ValueEnum;
 use vkxfb::runtime::Capabilities;
 
 use super::GpuError;
 
 /// Selects the features of a device that are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
 pub enum Profile {
-    /// All features that the backends need or can use, with the highest Vulkan version that both
-    /// the device and this crate support.
+    /// All features that the backends can use
+    ///
+    /// With the highest Vulkan version that both the device and this crate support.
     #[default]
     Full,
-    /// Only the features that the compute backend requires, on Vulkan 1.0, whatever else the device supports:
-    /// [`Profile::Bifrost`](vkxfb::runtime::Profile::Bifrost).
+    /// The features of a Bifrost Mali: Vulkan 1.0 with buffer device addresses, but without
+    /// geometry shaders, stores in the vertex stage, and indirect commands
+    ///
+    /// [`Profile::Bifrost`](vkxfb::runtime::Profile::Bifrost), whatever else the device supports.
     Bifrost,
 }
 
 /// The way in which the compute backend accesses memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, ValueEnum)]
 pub enum Resources {
-    /// Captures use device addresses if the device supports them, otherwise descriptors.
+    /// By device addresses if the device supports them, otherwise by descriptors
     #[default]
     Best,
-    /// Captures use descriptors, as if the device did not support device addresses. Then the vertex
-    /// backend is not available.
+    /// By storage buffer descriptors
+    ///
+    /// As if the device did not support device addresses. Then the vertex backend is not available.
     Descriptors,
 }
 

@@ -1,13 +1,12 @@
-//! Measures time and shader invocations on the device, and queries the size of its memory.
+//! Measures time on the device, and queries the size of its memory.
 
 use std::time::{Duration, Instant};
 
 use ash::vk;
 
 use vkxfb::runtime::Context;
-use vkxfb::runtime::RuntimeError;
 
-use super::{Gpu, GpuError, State};
+use super::{Gpu, GpuError};
 
 /// The properties of timestamps on the device's queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,57 +97,6 @@ impl Gpu {
         let start = Instant::now();
         self.submit_and_wait()?;
         Ok((result, start.elapsed()))
-    }
-
-    /// Like [`submit`](Self::submit), but also counts the invocations of compute shaders. The count
-    /// is `None` if [`pipeline_statistics_query`](super::DrawFeatures::pipeline_statistics_query)
-    /// is not enabled.
-    ///
-    /// # Errors
-    /// The errors of `record`, [`GpuError::DeviceLost`], [`GpuError::Timeout`], or a failed command.
-    pub fn submit_counted<R>(
-        &mut self,
-        record: impl FnOnce(&Context, vk::CommandBuffer) -> Result<R, GpuError>,
-    ) -> Result<(R, Option<u64>), GpuError> {
-        if !self.draw_features().pipeline_statistics_query {
-            return Ok((self.submit(record)?, None));
-        }
-        let device = self.context().device().clone();
-        let info = vk::QueryPoolCreateInfo::default()
-            .query_type(vk::QueryType::PIPELINE_STATISTICS)
-            .query_count(1)
-            .pipeline_statistics(vk::QueryPipelineStatisticFlags::COMPUTE_SHADER_INVOCATIONS);
-        // SAFETY: the device is live, and the feature is enabled.
-        let pool = unsafe { device.create_query_pool(&info, None) }
-            .map_err(RuntimeError::vulkan("vkCreateQueryPool"))?;
-        let result = self.submit(|ctx, cmd| {
-            let flags = vk::QueryControlFlags::empty();
-            // SAFETY: the command buffer is outside of a render pass instance, and the pool lives
-            // until the submission has finished.
-            unsafe {
-                ctx.device().cmd_reset_query_pool(cmd, pool, 0, 1);
-                ctx.device().cmd_begin_query(cmd, pool, 0, flags);
-            }
-            let result = record(ctx, cmd)?;
-            // SAFETY: the command buffer is outside of a render pass instance, and the query has
-            // begun.
-            unsafe { ctx.device().cmd_end_query(cmd, pool, 0) };
-            Ok(result)
-        });
-        let mut invocations = [0_u64];
-        let wait = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
-        let counted = result.and_then(|result| {
-            // SAFETY: the query has ended, and the submission has finished.
-            unsafe { device.get_query_pool_results(pool, 0, &mut invocations, wait) }
-                .map_err(RuntimeError::vulkan("vkGetQueryPoolResults"))?;
-            Ok((result, Some(invocations[0])))
-        });
-        // After a timeout, the submission may still use the pool, and the pool is leaked.
-        if self.state != State::Hung {
-            // SAFETY: the submission that used the pool has finished or failed.
-            unsafe { device.destroy_query_pool(pool, None) };
-        }
-        counted
     }
 }
 

@@ -13,6 +13,7 @@ mod tests;
 
 use std::fmt::{self, Write};
 
+use quick_xml::escape::escape;
 use vkxfb_rewriter::lower::Backend;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -32,18 +33,8 @@ struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                c if c.is_control() && c != '\n' && c != '\t' => f.write_char('\u{fffd}')?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
+        let is_no_text = |c: char| c.is_control() && c != '\n' && c != '\t';
+        f.write_str(&escape(self.0.replace(is_no_text, "\u{fffd}")))
     }
 }
 
@@ -53,20 +44,13 @@ struct Breakable<'a>(&'a str);
 
 impl fmt::Display for Breakable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0;
-        while !rest.is_empty() {
-            let mut characters = rest.char_indices().peekable();
-            let end = loop {
-                let Some((_, first)) = characters.next() else { break rest.len() };
-                match characters.peek() {
-                    Some((at, _)) if first == '_' => break *at,
-                    Some((at, next)) if first.is_lowercase() && next.is_uppercase() => break *at,
-                    _ => {}
-                }
-            };
-            let (word, behind) = rest.split_at(end);
-            write!(f, "{}{}", Escaped(word), if behind.is_empty() { "" } else { "<wbr>" })?;
-            rest = behind;
+        let mut previous = ' ';
+        for c in self.0.chars() {
+            if previous == '_' || previous.is_lowercase() && c.is_uppercase() {
+                f.write_str("<wbr>")?;
+            }
+            write!(f, "{}", Escaped(c.encode_utf8(&mut [0; 4])))?;
+            previous = c;
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ fn what_comes_from_outside_is_escaped() {
         trace.case.geometry = Some(hostile.to_owned());
     }
     let page = render(&[report]);
-    assert!(page.contains("&lt;script&gt;alert(&#39;1&#39;)"));
+    assert!(page.contains("&lt;script&gt;alert(&apos;1&apos;)"));
     for forbidden in ["<script", "\u{7}"] {
         assert!(!page.contains(forbidden), "{forbidden}");
     }

@@ -13,7 +13,6 @@ use crate::picture::text;
 pub(super) enum Lettering {
     Title,
     Note,
-    Caption,
 }
 
 impl Lettering {
@@ -21,7 +20,6 @@ impl Lettering {
         match self {
             Self::Title => "xf-title",
             Self::Note => "xf-note",
-            Self::Caption => "xf-caption",
         }
     }
 
@@ -30,7 +28,6 @@ impl Lettering {
         match self {
             Self::Title => 14.0,
             Self::Note => 11.5,
-            Self::Caption => 12.0,
         }
     }
 
@@ -43,7 +40,6 @@ impl Lettering {
         match self {
             Self::Title => 17.0,
             Self::Note => 15.0,
-            Self::Caption => super::LINE,
         }
     }
 }
@@ -86,10 +82,6 @@ impl Lines {
         (self.lines.len() - 1) as f32 * self.lettering.step()
     }
 
-    pub(super) fn height(&self) -> f32 {
-        self.extra() + self.lettering.step()
-    }
-
     /// Draws the lines, with the first one at `y`.
     pub(super) fn draw(&self, x: f32, y: f32) -> Group {
         let class = self.lettering.class();
@@ -100,7 +92,7 @@ impl Lines {
 }
 
 /// Returns the width in user units of a line of text in DejaVu Sans with this font size.
-pub fn text_width(line: &str, size: f32, is_bold: bool) -> f32 {
+fn text_width(line: &str, size: f32, is_bold: bool) -> f32 {
     let heavier = if is_bold { 1.18 } else { 1.0 };
     line.chars().map(letter_width).sum::<f32>() * size * heavier
 }

@@ -28,7 +28,6 @@ use crate::case::Case;
 use crate::diagnose::{Fault, Mismatch, PrimitiveDiff, Slot, VertexRef};
 use crate::row::{CapturedStage, Row};
 use crate::shaders::PATCH_CONTROL_POINTS;
-pub use lettering::text_width;
 
 pub use wireframe::{Drawing, wireframe};
 
@@ -50,8 +49,6 @@ pub const EMITTED: usize = 10;
 const WIDTH: f32 = 400.0;
 /// The distance of text from the left and right sides, in user units.
 const MARGIN: f32 = 16.0;
-/// The height of a line of text below the panels, in user units.
-const LINE: f32 = 18.0;
 
 /// Names a row, and the vertex stream, if there are several.
 pub(super) fn title(row: Row, stream: Option<u32>) -> String {
@@ -190,15 +187,6 @@ pub fn traces(
     pictures
 }
 
-/// Draws a [`comparison`] as a separate SVG file.
-pub fn comparison_file(
-    row: impl Into<Row>,
-    provoking: ProvokingVertex,
-    mismatch: &Mismatch,
-) -> String {
-    mismatch_document(row.into(), provoking, mismatch).to_string()
-}
-
 /// Draws how all topologies should be captured, as a separate SVG file.
 pub fn overview(provoking: ProvokingVertex) -> String {
     const COLUMNS: usize = 2;
@@ -267,33 +255,6 @@ fn expected_panel(stage: &Stage, provoking: ProvokingVertex, head: &Head, height
     // If the picture beside this one is taller, the panel is centred vertically.
     let spare = (height - head.height() - stage.height) / 2.0;
     head.over(panel.finish(), head.height() + spare)
-}
-
-/// Makes an SVG file with the expected primitives, the captured ones beside them, and a list of
-/// differences below.
-fn mismatch_document(row: Row, provoking: ProvokingVertex, mismatch: &Mismatch) -> Document {
-    let shown = shown(row, mismatch.stream, &mismatch.excerpt);
-    let width = WIDTH * 2.0;
-    let captions = captions(mismatch, &shown.diffs);
-    let captions = captions
-        .iter()
-        .map(|caption| Lines::of(Lettering::Caption, caption, width - 2.0 * MARGIN))
-        .collect::<Vec<_>>();
-    let (expected, captured) = (shown.expected(provoking), shown.captured("captured"));
-    // Both heads (title and note) get the same height, so that the vertices of both panels are at the same height.
-    let head = expected.0.height().max(captured.0.height());
-    let below = head + shown.stage.height;
-    let height = below + captions.iter().map(Lines::height).sum::<f32>() + 6.0;
-    let description = format!("{}, expected and captured", title(row, mismatch.stream));
-    let mut document = document(width, height, &description, Usage::File)
-        .add(expected.0.over(expected.1, head))
-        .add(translated(captured.0.over(captured.1, head), WIDTH, 0.0));
-    let mut y = below + 10.0;
-    for caption in &captions {
-        document = document.add(caption.draw(MARGIN, y));
-        y += caption.height();
-    }
-    document
 }
 
 /// The primitives that a picture shows, all of one instance, and the places of their vertices.

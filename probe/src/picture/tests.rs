@@ -1,6 +1,6 @@
 use crate::diagnose::Verdict;
+use crate::diagnose::tests::injections;
 use crate::picture::*;
-use crate::self_test;
 use crate::shaders::Emitted;
 
 /// The vertices on a stage (the part of a topology that a picture shows) are the vertices and the
@@ -95,26 +95,30 @@ fn gallery() {
     };
     keep("overview-first.svg", overview(ProvokingVertex::First));
     keep("overview-last.svg", overview(ProvokingVertex::Last));
-    let far = self_test::samples(PrimitiveTopology::TriangleStrip).swap_remove(4).1;
+    let far = injections::samples(PrimitiveTopology::TriangleStrip).swap_remove(4).1;
     if let Verdict::Mismatch(mut mismatch) = far {
         move_by(&mut mismatch, 70_000);
-        let svg =
-            comparison_file(PrimitiveTopology::TriangleStrip, ProvokingVertex::First, &mismatch);
+        let [_, svg] =
+            comparison(PrimitiveTopology::TriangleStrip, ProvokingVertex::First, &mismatch)
+                .pictures;
         assert!(svg.contains("70001") && svg.contains("xf-wrong"));
         keep("far.svg", svg);
     }
     for (row, source) in rows() {
-        for (name, verdict) in self_test::samples(source) {
+        for (name, verdict) in injections::samples(source) {
             if let Verdict::Mismatch(mismatch) = verdict {
-                let svg = comparison_file(row, ProvokingVertex::First, &mismatch);
-                keep(&format!("{}-{}.svg", title(row, None), name).replace(' ', "-"), svg);
+                let pictures = comparison(row, ProvokingVertex::First, &mismatch).pictures;
+                for (svg, what) in pictures.into_iter().zip(["expected", "captured"]) {
+                    let file = format!("{}-{name}-{what}.svg", title(row, None));
+                    keep(&file.replace(' ', "-"), svg);
+                }
             }
         }
     }
 }
 
-/// Returns rows of the report's table, each with a source from which the self-test makes a capture for that row.
-fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
+/// Returns rows of the report's table, each with a source from which an injection makes a capture for that row.
+fn rows() -> impl Iterator<Item = (Row, injections::Source)> {
     use PrimitiveTopology as T;
     let drawn = T::ALL.map(|topology| (topology.into(), topology.into()));
     let emitted = [
@@ -127,10 +131,10 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
             T::PointList => CapturedStage::GeometryStreams,
             _ => CapturedStage::Geometry,
         };
-        (Row { stage, topology }, self_test::Source::Emitted(strip))
+        (Row { stage, topology }, injections::Source::Emitted(strip))
     });
     let row = Row { stage: CapturedStage::Tessellation, topology: T::PatchList };
-    let divided = Emitted::ALL.map(|output| (row, self_test::Source::Divided(output)));
+    let divided = Emitted::ALL.map(|output| (row, injections::Source::Divided(output)));
     drawn.into_iter().chain(emitted).chain(divided)
 }
 
@@ -139,8 +143,8 @@ fn rows() -> impl Iterator<Item = (Row, self_test::Source)> {
 #[test]
 fn patches_are_drawn_with_their_windings() {
     let row = Row { stage: CapturedStage::Tessellation, topology: PrimitiveTopology::PatchList };
-    let source = self_test::Source::Divided(Emitted::Triangles);
-    let diffs = self_test::sample_trace(source);
+    let source = injections::Source::Divided(Emitted::Triangles);
+    let diffs = injections::sample_trace(source);
     let diffs: Vec<_> = diffs.iter().collect();
     let stage = Stage::of_patches(row, &diffs);
     // Patches of one and of four quads.
@@ -161,20 +165,20 @@ fn patches_are_drawn_with_their_windings() {
             assert!(a.at.distance(b.at) > 28.0, "v{} v{}", a.vertex, b.vertex);
         }
     }
-    let mut samples = self_test::samples(source).into_iter();
+    let mut samples = injections::samples(source).into_iter();
     let flipped = samples.find(|(name, _)| *name == "last two vertices swapped").unwrap().1;
     let Verdict::Mismatch(mismatch) = flipped else { panic!("{flipped:?}") };
     assert_eq!(mismatch.fault, Fault::FlippedWinding);
     assert_eq!(captured(mismatch.first.as_ref().unwrap()), 1.0);
-    let picture = comparison_file(row, ProvokingVertex::First, &mismatch);
-    assert!(picture.contains("patch-list into tessellation, expected and captured"), "{picture}");
+    let [picture, _] = comparison(row, ProvokingVertex::First, &mismatch).pictures;
+    assert!(picture.contains("patch-list into tessellation, expected around"), "{picture}");
 }
 
 /// Strips are drawn beside each other, in the order in which they are emitted, and do not overlap.
 #[test]
 fn strips_of_a_geometry_shader_are_drawn() {
     let diffs =
-        self_test::sample_trace(self_test::Source::Emitted(PrimitiveTopology::TriangleStrip));
+        injections::sample_trace(injections::Source::Emitted(PrimitiveTopology::TriangleStrip));
     let diffs: Vec<_> = diffs.iter().collect();
     let row = Row { stage: CapturedStage::Geometry, topology: PrimitiveTopology::PointList };
     let stage = Stage::of_emitted(row, &diffs);
@@ -211,7 +215,7 @@ fn lines(svg: &str) -> Vec<(f32, String, String)> {
 #[test]
 fn captions_are_broken_and_not_cut() {
     // The average width of a letter in English text in DejaVu Sans, relative to the font size.
-    let widths = [("xf-title", 14.0 * 0.57), ("xf-note", 11.5 * 0.5), ("xf-caption", 12.0 * 0.5)];
+    let widths = [("xf-title", 14.0 * 0.57), ("xf-note", 11.5 * 0.5)];
     let check = |svg: &str, width: f32, expected: &[&str]| {
         let lines = lines(svg);
         for (x, class, line) in &lines {
@@ -247,11 +251,13 @@ fn captions_are_broken_and_not_cut() {
     }
     check(&overview(ProvokingVertex::Last), 848.0, &[KEY]);
     for (row, source) in rows() {
-        for (name, verdict) in self_test::samples(source) {
+        for (name, verdict) in injections::samples(source) {
             let Verdict::Mismatch(mut mismatch) = verdict else { continue };
             mismatch.note = Some(format!("{name}: {note}"));
-            let svg = comparison_file(row, ProvokingVertex::First, &mismatch);
-            check(&svg, 800.0, &[mismatch.note.as_ref().unwrap()]);
+            let Comparison { pictures, captions } =
+                comparison(row, ProvokingVertex::First, &mismatch);
+            pictures.iter().for_each(|svg| check(svg, 400.0, &[]));
+            assert!(captions.iter().any(|caption| caption.contains(&note)), "{captions:?}");
         }
     }
 }
@@ -259,7 +265,7 @@ fn captions_are_broken_and_not_cut() {
 /// The font sizes with which text is broken into lines are those of the style sheet.
 #[test]
 fn the_style_sheet_has_the_sizes_of_the_lettering() {
-    for lettering in [Lettering::Title, Lettering::Note, Lettering::Caption] {
+    for lettering in [Lettering::Title, Lettering::Note] {
         let rule = STYLE.lines().find(|line| line.starts_with(&format!(".{} ", lettering.class())));
         let rule = rule.unwrap();
         assert!(rule.contains(&format!("font-size: {}px;", lettering.size())), "{rule}");

@@ -5,7 +5,7 @@ use svg::node::element::{Group, Path, Style};
 
 use crate::picture::panel::Panel;
 use crate::picture::stage::{Placed, Point, Stage};
-use crate::picture::{Head, LINE, Lettering, Lines, Usage, document};
+use crate::picture::{Head, Lettering, Lines, Usage, document};
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
 /// Primitives whose vertices have known positions.
@@ -44,6 +44,8 @@ const MARGIN: f32 = 36.0;
 const DETAILED: usize = 40;
 /// The minimum distance between vertices at which their numbers can be read.
 const APART: f32 = 26.0;
+/// The height of one line of the key below the primitives, in user units.
+const KEY_HEIGHT: f32 = 18.0;
 
 /// Draws primitives as a separate SVG file. If there are only a few, their vertices have numbers,
 /// and arrows show the order in which vertices are written. Otherwise only the edges are drawn,
@@ -73,7 +75,7 @@ pub fn wireframe(drawing: &Drawing) -> String {
     let head = Head::of(&drawing.title, &note, WIDTH);
     let key = Lines::of(Lettering::Note, key, WIDTH - 2.0 * super::MARGIN);
     let below = head.height() + height;
-    document(WIDTH, below + key.extra() + LINE, &drawing.title, Usage::File)
+    document(WIDTH, below + key.extra() + KEY_HEIGHT, &drawing.title, Usage::File)
         .add(head.over(panel, head.height()))
         .add(key.draw(super::MARGIN, below + 4.0))
         .to_string()

@@ -2,8 +2,8 @@
 
 use vkxfb_rewriter::topology::ProvokingVertex;
 
+use crate::diagnose::tests::injections;
 use crate::report::*;
-use crate::self_test;
 use crate::trial::Trial;
 
 pub(crate) fn sample_report() -> ProbeReport {
@@ -82,12 +82,12 @@ pub(crate) fn sample_report() -> ProbeReport {
         };
         let small = Case { vertex_count: crate::picture::vertex_count(topology), ..case.clone() };
         for backend in [Backend::Native, Backend::Compute] {
-            report.trace(backend, &small, None, self_test::sample_trace(topology));
+            report.trace(backend, &small, None, injections::sample_trace(topology));
         }
         for _ in 0..120 {
             report.record(Backend::Compute, &case, Verdict::Match);
         }
-        for (name, verdict) in self_test::samples(topology) {
+        for (name, verdict) in injections::samples(topology) {
             let shown = match topology {
                 T::TriangleStrip => name == "last two vertices swapped",
                 T::TriangleFan => name == "primitive left out",
@@ -124,13 +124,13 @@ pub(crate) fn sample_report() -> ProbeReport {
         instance_count: 3,
         specialized: false,
     };
-    let source = self_test::Source::Emitted(T::TriangleStrip);
-    for (name, verdict) in self_test::samples(source) {
+    let source = injections::Source::Emitted(T::TriangleStrip);
+    for (name, verdict) in injections::samples(source) {
         if ["nothing", "first two vertices swapped"].contains(&name) {
             report.record(Backend::Compute, &emitted, verdict);
         }
     }
-    report.trace(Backend::Compute, &emitted, None, self_test::sample_trace(source));
+    report.trace(Backend::Compute, &emitted, None, injections::sample_trace(source));
     report.skip(Backend::Vertex, emitted.row(), "the vertex backend takes vertex shaders alone");
     let lost = |vertex_count| Case { vertex_count, ..emitted.clone() };
     for (backend, vertex_count) in

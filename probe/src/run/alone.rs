@@ -14,7 +14,7 @@ use crate::run::error::{BatchError, error_chain};
 use crate::run::pipelines::BoundShader;
 use crate::run::record_table::RecordTable;
 use crate::run::{
-    Loss, Shared, capture, forms, note_made_up, prepare, refused, run_until_loss, unsupported,
+    Shared, capture, forms, note_made_up, prepare, refused, run_until_loss, unsupported,
 };
 use crate::trial::TrialReport;
 
@@ -82,31 +82,23 @@ pub fn leave_out(
 }
 
 /// Receives the events of a run. If it returns an error, the run ends.
-type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
+pub(super) type SendEvent<'a> = &'a mut dyn FnMut(Event) -> Result<()>;
 
 /// The reason why not all cases of a batch (a list of draws) were run.
+#[derive(Debug, thiserror::Error)]
 enum Stop {
     /// The batch, or a case of it, could not be captured.
-    Batch(BatchError),
+    #[error(transparent)]
+    Batch(#[from] BatchError),
     /// The receiver of events failed.
-    Listener(Error),
+    #[error(transparent)]
+    Listener(#[from] Error),
 }
 
-impl From<BatchError> for Stop {
-    fn from(error: BatchError) -> Self {
-        Self::Batch(error)
-    }
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Listener(error)
-    }
-}
-
-/// Runs a plan as [`run`](crate::run::run) does, and sends events to `tell`. The caller sends [`Event::Done`], after
-/// closing the device. Returns `false` if the device was lost or a submission did not finish, otherwise `true`. The
-/// results are moved from `report` into the events.
+/// Runs a plan, and sends events to `tell`. The caller sends [`Event::Done`], after closing the device. Returns `false`
+/// if the device was lost or a submission did not finish, otherwise `true`. The results are moved from `report` into the
+/// events. A case that cannot be captured is recorded, too. With [`Plan::fail_fast`] the run ends after the first batch
+/// with a case that is wrong or could not run.
 ///
 /// # Errors
 /// Those of `tell`.
@@ -116,16 +108,19 @@ pub fn run_together(
     report: &mut ProbeReport,
     tell: SendEvent<'_>,
 ) -> Result<bool> {
-    let loss = run_until_loss(gpu, plan, report, |progress, report| {
-        tell(Event::Findings(Box::new(report.take_findings())))?;
-        tell(Event::Begin(Position { batch: progress.done, case: 0 }))
-    })?;
+    note_made_up(plan, report);
+    let mut shared = Shared::default();
+    let loss = run_until_loss(gpu, plan, &mut shared, report, tell);
+    shared.cache.destroy(gpu);
+    let loss = loss?;
+    report.longest_submission_s = gpu.longest_submission().as_secs_f64();
     tell(Event::Findings(Box::new(report.take_findings())))?;
-    if let Some(Loss { at, how, .. }) = &loss {
-        tell(Event::Begin(*at))?;
-        tell(Event::Lost(how.clone()))?;
+    let is_done = loss.is_none();
+    if let Some((at, how)) = loss {
+        tell(Event::Begin(at))?;
+        tell(Event::Lost(how))?;
     }
-    Ok(loss.is_none())
+    Ok(is_done)
 }
 
 /// Runs a plan from a position on, each case in its own submission, and sends events to `tell`. The caller sends

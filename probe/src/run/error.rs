@@ -40,18 +40,8 @@ impl BatchError {
         match self {
             Self::Records { differ, .. } => {
                 let (buffer, byte_offset) = differ.place();
-                let mismatch = Mismatch {
-                    fault: Fault::WrongBytes,
-                    stream: None,
-                    also: Vec::new(),
-                    first: None,
-                    differing_primitives: 0,
-                    rotated_primitives: 0,
-                    buffer,
-                    byte_offset: byte_offset.cast_signed(),
-                    note: Some(self.to_string()),
-                    excerpt: Vec::new(),
-                };
+                let (fault, at) = (Fault::WrongBytes, byte_offset.cast_signed());
+                let mismatch = Mismatch::of_no_primitive(fault, buffer, at, self.to_string());
                 report.record_disagreement(backend, case, mismatch);
             }
             Self::MissingStep(mismatch) => {

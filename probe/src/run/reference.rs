@@ -308,19 +308,9 @@ fn wrong_counters(counters: &[Option<u32>; MAX_XFB_BUFFERS]) -> Mismatch {
     let (buffer, counter) =
         (0..).zip(counters).find_map(|(b, counter)| Some((b, (*counter)?))).unwrap_or((0, 0));
     let counters: Vec<_> = counters.iter().flatten().map(u32::to_string).collect();
-    Mismatch {
-        fault: Fault::WrongCounter,
-        stream: None,
-        also: Vec::new(),
-        first: None,
-        differing_primitives: 0,
-        rotated_primitives: 0,
-        buffer,
-        byte_offset: counter.into(),
-        note: Some(format!(
-            "a list of the same primitives was captured first, and its counters, {}, are no number of primitives",
-            counters.join(", ")
-        )),
-        excerpt: Vec::new(),
-    }
+    let note = format!(
+        "a list of the same primitives was captured first, and its counters, {}, are no number of primitives",
+        counters.join(", ")
+    );
+    Mismatch::of_no_primitive(Fault::WrongCounter, buffer, counter.into(), note)
 }

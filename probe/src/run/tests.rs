@@ -30,7 +30,15 @@ fn an_exchanged_vertex_order_of_patches_is_seen() {
     // Two patches, of one and of four quads.
     (plan.geometry_vertex_counts, plan.instance_counts) = (vec![7], vec![3]);
     let mut report = ProbeReport::new(device_info(&gpu), "");
-    run(&mut gpu, &plan, &mut report, |_| {});
+    let mut findings = Vec::new();
+    let mut tell = |event| {
+        if let Event::Findings(found) = event {
+            findings.push(found);
+        }
+        Ok(())
+    };
+    assert!(run_together(&mut gpu, &plan, &mut report, &mut tell).unwrap());
+    findings.into_iter().for_each(|found| report.absorb(*found));
     let cases = report.cells.iter().filter(|cell| cell.skipped.is_none());
     let backends: Vec<Backend> = cases.map(|cell| cell.backend).collect();
     assert!(backends.contains(&Backend::Compute), "{backends:?}");

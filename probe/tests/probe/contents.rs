@@ -21,7 +21,7 @@ fn contents(declarations: &str, body: &str, given: &Given) -> Result<Contents, C
          void main() {{ gl_Position = vec4({body}); }}"
     );
     let words = common::compile(&source, &["--target-env", "vulkan1.2"]);
-    Contents::of(&Shader::new(&words), given, Missing::MakeUp)
+    Contents::of_stages(&[&Shader::new(&words)], given, Missing::MakeUp)
 }
 
 fn made_up(declarations: &str, body: &str) -> Contents {
@@ -265,7 +265,8 @@ fn heap() -> Vec<u32> {
 fn a_descriptor_heap_is_refused_by_name() {
     let words = heap();
     for missing in [Missing::Refuse, Missing::MakeUp] {
-        let error = Contents::of(&Shader::new(&words), &Given::default(), missing).unwrap_err();
+        let (shader, given) = (Shader::new(&words), Given::default());
+        let error = Contents::of_stages(&[&shader], &given, missing).unwrap_err();
         assert!(matches!(error, ContentsError::DescriptorHeap { .. }), "{error}");
         assert!(
             error.to_string().contains("ResourceHeapEXT %3, SPV_EXT_descriptor_heap"),

@@ -2,9 +2,9 @@
 //! reads. On lavapipe, whose memory is coherent, copies of mapped memory emulate it, and the
 //! validation layer checks the ranges.
 
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, Shader};
 use vkxfb::topology::PrimitiveTopology;
-use vkxfb_probe::contents::BufferKind;
+use vkxfb_probe::contents::{BufferKind, Given};
 use vkxfb_probe::gpu::{Gpu, HostMemory, OpenOptions, Step};
 use vkxfb_probe::plan::Plan;
 use vkxfb_probe::report::{Outcome, ProbeReport};
@@ -37,10 +37,8 @@ fn plan() -> Plan {
          }",
         &["--target-env", "vulkan1.1"],
     );
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("uniform.spv");
-    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
-    let subject = Subject::from_file(&file).unwrap();
+    let (shader, given) = (Shader::new(&words), Given::default());
+    let subject = Subject::from_shader("uniform", &shader, &given).unwrap();
     assert_eq!(subject.contents.buffers[0].kind, BufferKind::Uniform);
     plan.subjects.push(subject);
     plan
@@ -50,7 +48,7 @@ fn probe(gpu: &mut Gpu) -> ProbeReport {
     let plan = plan();
     let mut report = ProbeReport::new(run::device_info(gpu), "");
     report.trials = Trial::ALL.map(|trial| run::run_trial(gpu, &plan, trial)).to_vec();
-    run::run(gpu, &plan, &mut report, |_| {});
+    common::device::probe(gpu, &plan, &mut report);
     report
 }
 

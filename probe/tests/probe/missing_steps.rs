@@ -27,7 +27,7 @@ fn probe(subjects: Option<Vec<Subject>>, step: Option<Step>) -> ProbeReport {
     }
     gpu.omit_step(step);
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     report
 }
 
@@ -76,9 +76,6 @@ fn each_step_is_named_for_shaders_from_files() {
          }",
         &["--target-env", "vulkan1.1"],
     );
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("shader.spv");
-    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
     let geometry = common::compile_stage(
         "geom",
         "#version 450
@@ -92,11 +89,9 @@ fn each_step_is_named_for_shaders_from_files() {
         &[],
     );
     let behind = ("geometry", &Shader::new(&geometry));
-    let with_later_stages = || {
-        let (vertex, given) = (Shader::new(&words), Given::default());
-        Subject::from_stages("vertex", &vertex, Some(behind), &given).unwrap()
-    };
-    let subjects = || Some(vec![Subject::from_file(&file).unwrap(), with_later_stages()]);
+    let (vertex, given) = (Shader::new(&words), Given::default());
+    let subject = |behind| Subject::from_stages("vertex", &vertex, behind, &given).unwrap();
+    let subjects = || Some(vec![subject(None), subject(Some(behind))]);
     assert_eq!(probe(subjects(), None).outcome(), Outcome::AllRight);
     for (step, fault) in STEPS {
         assert_named(&probe(subjects(), Some(step)), fault);

@@ -34,7 +34,6 @@ send_and_sync! {
     }
     vkxfb_probe::reproduce { ProgramFile, ReproduceError, ReproducedDraw }
     vkxfb_probe::run { Event, Position, Progress<'static> }
-    vkxfb_probe::self_test { Check }
     vkxfb_probe::sentinel { Fill }
     vkxfb_probe::shaders { Emitted, ProbeBuffer, ProbeField, ProbeGeometry, ProbeShader, Strips }
     vkxfb_probe::subject { Subject, SubjectError, SubjectGeometry }

@@ -23,7 +23,7 @@ fn probe(gpu: &mut Gpu, limit: Duration) -> (ProbeReport, u64) {
     gpu.set_submission_limit(limit);
     let before = gpu.submissions();
     let mut report = ProbeReport::new(run::device_info(gpu), "");
-    run::run(gpu, &plan, &mut report, |_| {});
+    common::device::probe(gpu, &plan, &mut report);
     (report, gpu.submissions() - before)
 }
 

@@ -1,9 +1,10 @@
 //! Runs the whole plan on lavapipe with validation, in both profiles and with both resource plans.
 //! Every expected case runs, and is right.
 
-use vkxfb::lower::Backend;
+use vkxfb::lower::{Backend, Shader};
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::VertexFormat;
+use vkxfb_probe::contents::Given;
 use vkxfb_probe::gpu::{OpenOptions, Profile, Resources};
 use vkxfb_probe::plan::Plan;
 use vkxfb_probe::report::{CapturedStage, Outcome, ProbeReport, Row};
@@ -73,7 +74,7 @@ fn run_plan(mut gpu: TestDevice, resources: Resources, backends: &[Backend]) {
     }
     plan.max_capture_buffer = gpu.context().max_capture_buffer();
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     let native = gpu.capabilities().transform_feedback.as_ref();
     let streams_lines = native.is_some_and(|support| support.streams_lines_triangles);
 
@@ -178,17 +179,15 @@ fn formats_that_the_device_does_not_read_are_skipped_with_a_reason() {
          }",
         &["--target-env", "vulkan1.1"],
     );
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("double.spv");
-    std::fs::write(&file, bytemuck::cast_slice(&words)).unwrap();
     let mut gpu = common::device::open(Profile::Full);
     let has_format = gpu.has_vertex_format(VertexFormat::R64G64Sfloat);
     let mut plan = Plan::full(&Backend::ALL, 1).unwrap();
     plan.quick();
-    plan.subjects = vec![Subject::from_file(&file).unwrap()];
+    let (shader, given) = (Shader::new(&words), Given::default());
+    plan.subjects = vec![Subject::from_shader("double", &shader, &given).unwrap()];
     plan.topologies = vec![PrimitiveTopology::TriangleList];
     let mut report = ProbeReport::new(run::device_info(&gpu), "");
-    run::run(&mut gpu, &plan, &mut report, |_| {});
+    common::device::probe(&mut gpu, &plan, &mut report);
     assert_eq!(report.outcome(), Outcome::AllRight, "{:#?}", report.cells);
     for cell in &report.cells {
         // lavapipe does not support the format.

@@ -138,27 +138,9 @@ fn declares_subgroup_operations(module: &Module) -> bool {
 
 fn is_atomic_write(op: Op) -> bool {
     use Op::*;
-    matches!(
-        op,
-        AtomicStore
-            | AtomicExchange
-            | AtomicCompareExchange
-            | AtomicCompareExchangeWeak
-            | AtomicIIncrement
-            | AtomicIDecrement
-            | AtomicIAdd
-            | AtomicISub
-            | AtomicSMin
-            | AtomicUMin
-            | AtomicSMax
-            | AtomicUMax
-            | AtomicAnd
-            | AtomicOr
-            | AtomicXor
-            | AtomicFlagTestAndSet
-            | AtomicFlagClear
-            | AtomicFMinEXT
-            | AtomicFMaxEXT
-            | AtomicFAddEXT
-    )
+    (AtomicStore..=AtomicXor).contains(&op)
+        || matches!(
+            op,
+            AtomicFlagTestAndSet | AtomicFlagClear | AtomicFMinEXT | AtomicFMaxEXT | AtomicFAddEXT
+        )
 }

@@ -35,9 +35,12 @@ static BY_OPCODE: LazyLock<Vec<Option<Entry>>> = LazyLock::new(|| {
             |kind| (0u8..2).zip(operands).find(|(_, o)| o.kind == kind).map(|(at, _)| at);
         let is_one_id =
             |o: &&LogicalOperand| is_id(o.kind) && o.quantifier == OperandQuantifier::One;
+        let is_declaration = ["Type", "Constant", "SpecConstant"]
+            .iter()
+            .any(|kind| grammar.opname.starts_with(kind));
         table[opcode] = Some(Entry {
             op: grammar.opcode,
-            section: Section::of(grammar.opcode, grammar.opname.starts_with("Type")),
+            section: Section::of(grammar.opcode, is_declaration),
             operands,
             leading_ids: operands.iter().take_while(is_one_id).count(),
             ty: position(OperandKind::IdResultType),

@@ -132,10 +132,10 @@ pub enum Section {
 const SECTIONS: usize = Section::Functions as usize + 1;
 
 impl Section {
-    /// The section that an instruction belongs to; `is_type` says whether the instruction declares
-    /// a type. `None` for instructions such as `OpExtInst`, which belong to the section of the
+    /// The section that an instruction belongs to; `is_declaration` says whether the instruction declares
+    /// a type or a constant. `None` for instructions such as `OpExtInst`, which belong to the section of the
     /// previous instruction.
-    pub(super) fn of(op: Op, is_type: bool) -> Option<Self> {
+    pub(super) fn of(op: Op, is_declaration: bool) -> Option<Self> {
         use Op::*;
         Some(match op {
             Capability => Self::Capabilities,
@@ -151,37 +151,11 @@ impl Section {
             | DecorateId | DecorateString | MemberDecorateString | MemberDecorateIdEXT => {
                 Self::Annotations
             }
-            TypeVoid
-            | TypeBool
-            | TypeInt
-            | TypeFloat
-            | TypeVector
-            | TypeMatrix
-            | TypeImage
-            | TypeSampler
-            | TypeSampledImage
-            | TypeArray
-            | TypeRuntimeArray
-            | TypeStruct
-            | TypeOpaque
-            | TypePointer
-            | TypeFunction
-            | TypeForwardPointer
-            | ConstantTrue
-            | ConstantFalse
-            | Constant
-            | ConstantComposite
-            | ConstantNull
-            | SpecConstantTrue
-            | SpecConstantFalse
-            | SpecConstant
-            | SpecConstantComposite
-            | SpecConstantOp
-            | Variable => Self::Declarations,
+            Variable => Self::Declarations,
             // Several sections may contain these instructions. `Declarations` is the first of these sections.
             Line | NoLine | Undef => Self::Declarations,
             Function => Self::Functions,
-            _ if is_type => Self::Declarations,
+            _ if is_declaration => Self::Declarations,
             _ => return None,
         })
     }

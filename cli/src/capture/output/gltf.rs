@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail};
+use gltf::binary::{Glb, Header};
 use serde_json::{Map, Value, json};
 
 use super::Shown;
@@ -16,11 +17,6 @@ const FLOAT: u32 = 5126;
 const ARRAY_BUFFER: u32 = 34962;
 /// The types of accessors, by the number of components less one.
 const TYPES: [&str; 4] = ["SCALAR", "VEC2", "VEC3", "VEC4"];
-/// Numbers in the headers of the binary format of glTF.
-const MAGIC: u32 = 0x4654_6c67;
-const VERSION: u32 = 2;
-const JSON: u32 = 0x4e4f_534a;
-const BIN: u32 = 0x004e_4942;
 
 /// The meaning of an attribute for readers of glTF, which determines how its values are converted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -180,17 +176,9 @@ const fn is_held(number: Number) -> bool {
 /// Returns a binary glTF file with a chunk of JSON and a chunk of bytes, each padded to whole
 /// dwords.
 fn in_chunks(document: &Value, binary: &[u8]) -> Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(document)?;
-    text.resize(text.len().next_multiple_of(4), b' ');
-    let length = |bytes: usize| u32::try_from(bytes).context("more bytes than a file of glTF has");
-    let all = length(12 + 8 + text.len() + 8 + binary.len())?;
-    let mut bytes = Vec::with_capacity(all as usize);
-    let mut words = |words: &[u32], rest: &[u8]| {
-        words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
-        bytes.extend_from_slice(rest);
-    };
-    words(&[MAGIC, VERSION, all], &[]);
-    words(&[length(text.len())?, JSON], &text);
-    words(&[length(binary.len())?, BIN], binary);
-    Ok(bytes)
+    let json = serde_json::to_vec(document)?;
+    let all = json.len() + binary.len() + 64;
+    u32::try_from(all).context("more bytes than a file of glTF has")?;
+    let header = Header { magic: *b"glTF", version: 2, length: 0 };
+    Ok(Glb { header, json: json.into(), bin: Some(binary.into()) }.to_vec()?)
 }

@@ -397,29 +397,11 @@ fn contradict(a: &[u32], b: &[u32]) -> bool {
 
 fn is_of_stage(mode: u32) -> bool {
     use ExecutionMode::*;
-    matches!(
-        ExecutionMode::from_u32(mode),
-        Some(
-            InputPoints
-                | InputLines
-                | InputLinesAdjacency
-                | Triangles
-                | InputTrianglesAdjacency
-                | OutputPoints
-                | OutputLineStrip
-                | OutputTriangleStrip
-                | Invocations
-                | OutputVertices
-                | Quads
-                | Isolines
-                | SpacingEqual
-                | SpacingFractionalEven
-                | SpacingFractionalOdd
-                | VertexOrderCw
-                | VertexOrderCcw
-                | PointMode
-        )
-    )
+    ExecutionMode::from_u32(mode).is_some_and(|mode| {
+        mode == PointMode
+            || (Invocations..=VertexOrderCcw).contains(&mode)
+            || (InputPoints..=OutputTriangleStrip).contains(&mode)
+    })
 }
 
 /// Decorates variables as `Aliased` if several stages have a variable for the same descriptor, and

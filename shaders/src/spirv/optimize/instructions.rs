@@ -69,98 +69,18 @@ pub(super) fn is_pure(i: Instruction<'_>, glsl: Option<Id>) -> bool {
                     )
                 )
         }
-        AccessChain
-        | InBoundsAccessChain
-        | VectorExtractDynamic
-        | VectorInsertDynamic
-        | VectorShuffle
-        | CompositeConstruct
-        | CompositeExtract
-        | CompositeInsert
-        | CopyObject
-        | Transpose
-        | ConvertFToU
-        | ConvertFToS
-        | ConvertSToF
-        | ConvertUToF
-        | UConvert
-        | SConvert
-        | FConvert
-        | QuantizeToF16
-        | ConvertPtrToU
-        | ConvertUToPtr
-        | Bitcast
-        | SNegate
-        | FNegate
-        | IAdd
-        | FAdd
-        | ISub
-        | FSub
-        | IMul
-        | FMul
-        | UDiv
-        | SDiv
-        | FDiv
-        | UMod
-        | SRem
-        | SMod
-        | FRem
-        | FMod
-        | VectorTimesScalar
-        | MatrixTimesScalar
-        | VectorTimesMatrix
-        | MatrixTimesVector
-        | MatrixTimesMatrix
-        | OuterProduct
-        | Dot
-        | IAddCarry
-        | ISubBorrow
-        | UMulExtended
-        | SMulExtended
-        | Any
-        | All
-        | IsNan
-        | IsInf
-        | LogicalEqual
-        | LogicalNotEqual
-        | LogicalOr
-        | LogicalAnd
-        | LogicalNot
-        | Select
-        | IEqual
-        | INotEqual
-        | UGreaterThan
-        | SGreaterThan
-        | UGreaterThanEqual
-        | SGreaterThanEqual
-        | ULessThan
-        | SLessThan
-        | ULessThanEqual
-        | SLessThanEqual
-        | FOrdEqual
-        | FUnordEqual
-        | FOrdNotEqual
-        | FUnordNotEqual
-        | FOrdLessThan
-        | FUnordLessThan
-        | FOrdGreaterThan
-        | FUnordGreaterThan
-        | FOrdLessThanEqual
-        | FUnordLessThanEqual
-        | FOrdGreaterThanEqual
-        | FUnordGreaterThanEqual
-        | ShiftRightLogical
-        | ShiftRightArithmetic
-        | ShiftLeftLogical
-        | BitwiseOr
-        | BitwiseXor
-        | BitwiseAnd
-        | Not
-        | BitFieldInsert
-        | BitFieldSExtract
-        | BitFieldUExtract
-        | BitReverse
-        | BitCount => true,
-        _ => false,
+        ConvertUToPtr | Bitcast => true,
+        // In the numbers of instructions, those of a kind stand together.
+        _ => [
+            AccessChain..=InBoundsAccessChain,
+            VectorExtractDynamic..=Transpose,
+            ConvertFToU..=ConvertPtrToU,
+            SNegate..=SMulExtended,
+            Any..=IsInf,
+            LogicalEqual..=FUnordGreaterThanEqual,
+            ShiftRightLogical..=BitCount,
+        ]
+        .iter()
+        .any(|kind| kind.contains(&op)),
     }
 }

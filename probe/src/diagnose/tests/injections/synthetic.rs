@@ -38,7 +38,7 @@ struct SyntheticBuffer {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) enum Source {
+pub(crate) enum Source {
     /// A draw with a vertex shader.
     Draw(PrimitiveTopology, ProvokingVertex),
     /// A geometry shader that emits strips of five, one, four and two vertices. The topology is that of a draw with the
@@ -124,7 +124,6 @@ impl Source {
     }
 }
 
-#[cfg(test)]
 impl From<PrimitiveTopology> for Source {
     fn from(topology: PrimitiveTopology) -> Self {
         Self::Draw(topology, ProvokingVertex::First)

@@ -1,41 +1,35 @@
-//! Tests the probe itself: puts every kind of fault into a correct capture, and checks that the
-//! diagnosis names it.
+//! Puts every kind of fault into a correct capture, and checks that the diagnosis names it.
 //!
-//! The captures are synthetic, so this test does not say anything about a device. Each has three instances in two
-//! buffers, with gaps between or after outputs. It begins at an offset in the bound ranges that is not 0, and after it
-//! there is space for one more primitive. The test shows whether [`diagnose`] finds every fault, so that a verdict
-//! without a fault can be trusted.
-
-#![forbid(unsafe_code)]
+//! The captures are synthetic. Each has three instances in two buffers, with gaps between or after outputs. It begins at
+//! an offset in the bound ranges that is not 0, and after it there is space for one more primitive. The test shows
+//! whether [`diagnose`] finds every fault, so that a verdict without a fault can be trusted.
 
 mod synthetic;
 
 use std::fmt;
 
-use serde::Serialize;
-
 use crate::diagnose::{CapturedBuffer, Expectation, Fault, Verdict, VertexRef, diagnose};
 use crate::sentinel::Fill;
-pub(super) use synthetic::Source;
+pub(crate) use synthetic::Source;
 use synthetic::Synthetic;
-use vkxfb_rewriter::topology::ProvokingVertex;
+use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
 /// The result of changing one capture in one way.
-#[derive(Debug, Clone, Serialize)]
-pub struct Check {
+#[derive(Debug)]
+struct Check {
     /// The topology of the capture. For a geometry shader, `emitted` and the topology of a draw that has the same
     /// primitives as its strips; for tessellation shaders, `patches divided into` and the kind of primitives.
-    pub topology: String,
+    topology: String,
     /// The provoking vertex of the capture.
-    pub provoking: String,
+    provoking: String,
     /// A text that says how the capture was changed.
-    pub injected: &'static str,
+    injected: &'static str,
     /// The fault that must be reported. `None` if the change is not a fault.
-    pub fault: Option<Fault>,
+    fault: Option<Fault>,
     /// The verdict as text.
-    pub verdict: String,
+    verdict: String,
     /// Whether the verdict names `fault` and no other fault, at the right primitive.
-    pub passed: bool,
+    passed: bool,
 }
 
 impl fmt::Display for Check {
@@ -196,12 +190,12 @@ type Diagnosis = fn(&Expectation<'_>, &[CapturedBuffer<'_>]) -> Result<Verdict, 
 
 /// Puts every fault into a capture of each topology with each provoking vertex, and into captures
 /// of geometry and tessellation shaders.
-pub fn run() -> Vec<Check> {
+fn run() -> Vec<Check> {
     run_with(|e, c| diagnose(e, c).map_err(|error| error.to_string()))
 }
 
 /// Whether all checks passed.
-pub fn passed(checks: &[Check]) -> bool {
+fn passed(checks: &[Check]) -> bool {
     !checks.is_empty() && checks.iter().all(|c| c.passed)
 }
 
@@ -256,18 +250,16 @@ fn check(source: Source, injection: &Injection, diagnosis: Diagnosis) -> Check {
     }
 }
 
-/// Returns the primitives of a correct capture, as [`diagnose::trace`](super::diagnose::trace)
+/// Returns the primitives of a correct capture, as [`diagnose::trace`](crate::diagnose::trace)
 /// does.
-#[cfg(test)]
-pub(super) fn sample_trace(source: impl Into<Source>) -> Vec<super::diagnose::PrimitiveDiff> {
+pub(crate) fn sample_trace(source: impl Into<Source>) -> Vec<crate::diagnose::PrimitiveDiff> {
     let capture = Synthetic::new(source.into());
-    super::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
+    crate::diagnose::trace(&capture.expectation(), &capture.captured(), 0, 0, 64).unwrap()
 }
 
 /// Returns the verdict on a capture after each of the [`INJECTIONS`] (changes) that is possible for its primitives, as
 /// samples for pictures.
-#[cfg(test)]
-pub(super) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)> {
+pub(crate) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)> {
     let source = source.into();
     let vertices = Synthetic::new(source).vertices_per_primitive();
     let fitting = INJECTIONS.iter().filter(|i| i.vertices as usize <= vertices);
@@ -281,55 +273,49 @@ pub(super) fn samples(source: impl Into<Source>) -> Vec<(&'static str, Verdict)>
         .collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use vkxfb_rewriter::topology::PrimitiveTopology;
-
-    #[test]
-    fn every_fault_is_injected_and_named() {
-        let checks = run();
-        for check in &checks {
-            assert!(check.passed, "{check}");
-        }
-        assert!(passed(&checks));
-        for fault in Fault::ALL {
-            assert!(checks.iter().any(|c| c.fault == Some(fault)), "{fault} is never injected");
-        }
+#[test]
+fn every_fault_is_injected_and_named() {
+    let checks = run();
+    for check in &checks {
+        assert!(check.passed, "{check}");
     }
-
-    #[test]
-    fn a_trace_is_of_one_instance() {
-        for topology in PrimitiveTopology::ALL {
-            let trace = sample_trace(topology);
-            assert_eq!(trace.len() as u64, topology.primitive_count(12));
-            assert!(trace.iter().all(|diff| diff.fault.is_none() && diff.instance == 0));
-        }
+    assert!(passed(&checks));
+    for fault in Fault::ALL {
+        assert!(checks.iter().any(|c| c.fault == Some(fault)), "{fault} is never injected");
     }
+}
 
-    #[test]
-    fn a_diagnosis_that_sees_nothing_fails() {
-        let checks = run_with(|_, _| Ok(Verdict::Match));
-        assert!(checks.iter().all(|c| c.passed == (c.injected == "nothing")));
-        assert!(!passed(&checks));
+#[test]
+fn a_trace_is_of_one_instance() {
+    for topology in PrimitiveTopology::ALL {
+        let trace = sample_trace(topology);
+        assert_eq!(trace.len() as u64, topology.primitive_count(12));
+        assert!(trace.iter().all(|diff| diff.fault.is_none() && diff.instance == 0));
     }
+}
 
-    #[test]
-    fn a_diagnosis_that_misnames_fails() {
-        let checks = run_with(|e, c| {
-            let verdict = diagnose(e, c).map_err(|error| error.to_string())?;
-            Ok(match verdict {
-                Verdict::Mismatch(mut m) if m.fault == Fault::FlippedWinding => {
-                    m.fault = Fault::Rotation;
-                    Verdict::Mismatch(m)
-                }
-                other => other,
-            })
-        });
-        assert!(
-            checks.iter().all(|c| c.passed == (c.fault != Some(Fault::FlippedWinding))),
-            "only what was misnamed fails"
-        );
-        assert!(!passed(&[]));
-    }
+#[test]
+fn a_diagnosis_that_sees_nothing_fails() {
+    let checks = run_with(|_, _| Ok(Verdict::Match));
+    assert!(checks.iter().all(|c| c.passed == (c.injected == "nothing")));
+    assert!(!passed(&checks));
+}
+
+#[test]
+fn a_diagnosis_that_misnames_fails() {
+    let checks = run_with(|e, c| {
+        let verdict = diagnose(e, c).map_err(|error| error.to_string())?;
+        Ok(match verdict {
+            Verdict::Mismatch(mut m) if m.fault == Fault::FlippedWinding => {
+                m.fault = Fault::Rotation;
+                Verdict::Mismatch(m)
+            }
+            other => other,
+        })
+    });
+    assert!(
+        checks.iter().all(|c| c.passed == (c.fault != Some(Fault::FlippedWinding))),
+        "only what was misnamed fails"
+    );
+    assert!(!passed(&[]));
 }
