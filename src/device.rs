@@ -385,8 +385,10 @@ impl Device {
         commands: &DrawCommands,
     ) -> Result<(), RuntimeError> {
         let Self { context, kernels, allocator, arenas, .. } = self;
-        let arena = arenas.current().growing(&mut **allocator);
-        unsafe { kernels.write_draw_commands(context, arena, cmd, draws, commands) }
+        unsafe {
+            let arena = arenas.current().growing(&mut **allocator);
+            kernels.write_draw_commands(context, arena, cmd, draws, commands)
+        }
     }
 
     /// Destroys the device, and `objects` that were made with it: buffers, pipelines and query pools, tuples, arrays,
