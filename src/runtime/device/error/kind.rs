@@ -56,7 +56,60 @@ impl RuntimeError {
             | Self::TooManyDraws { .. } => ErrorKind::TooLarge,
             Self::QueryTimeout { .. } => ErrorKind::NotReady,
             Self::InvalidShader(_) => ErrorKind::Internal,
-            _ => ErrorKind::Usage,
+            Self::DuplicateVertexInput { .. }
+            | Self::UnknownBinding { .. }
+            | Self::MissingAttribute { .. }
+            | Self::MissingVertexInput(_)
+            | Self::AttributeFormat { .. }
+            | Self::AttributeRate { .. }
+            | Self::MissingSetLayout { .. }
+            | Self::LoneStage { .. }
+            | Self::EntryPointName { .. }
+            | Self::MissingVertexBuffer { .. }
+            | Self::DuplicateVertexBuffer { .. }
+            | Self::StaticStride { .. }
+            | Self::Misaligned { .. }
+            | Self::WholeSize { .. }
+            | Self::PartialDword { .. }
+            | Self::CommandsPastTheEnd { .. }
+            | Self::PastTheEnd { .. }
+            | Self::SmallStride { .. }
+            | Self::ZeroStride
+            | Self::NoAddress { .. }
+            | Self::ResourcePlan { .. }
+            | Self::PushConstantRange { .. }
+            | Self::MissingDescriptorSet { .. }
+            | Self::DescriptorSetUnknown { .. }
+            | Self::DescriptorSetRange { .. }
+            | Self::TooManyCaptureBuffers { .. }
+            | Self::TooManyCounters { .. }
+            | Self::DuplicateCounter { .. }
+            | Self::VertexFormat { .. }
+            | Self::SpecializationData { .. }
+            | Self::NotBegun
+            | Self::NotEnded
+            | Self::RecordedElsewhere
+            | Self::OtherContext { .. }
+            | Self::QueryUsed { .. }
+            | Self::StrideMismatch { .. }
+            | Self::StreamMismatch { .. }
+            | Self::QueryStream { .. }
+            | Self::NoCaptureBuffer
+            | Self::TopologyMismatch { .. }
+            | Self::UnknownTopology(_)
+            | Self::GeometryInput { .. }
+            | Self::NoTessellation
+            | Self::NoControlPoints
+            | Self::NoRestart
+            | Self::NoIndexBuffer
+            | Self::QueryActive
+            | Self::ConditionalRenderingActive
+            | Self::NoConditionalRendering
+            | Self::NoQuery
+            | Self::QueryRange { .. }
+            | Self::ResultFlags { .. }
+            | Self::ResultsTooLong { .. }
+            | Self::WrongMemory { .. } => ErrorKind::Usage,
         }
     }
 }
