@@ -367,7 +367,47 @@ impl Define for KernelStubs {
                     | Kernel::PatchRestartScan
             )),
             // Only captures call these functions.
-            _ => return Ok(None),
+            StubName::Arrive
+            | StubName::AlwaysEmitted
+            | StubName::BeginPatch
+            | StubName::ControlPhases
+            | StubName::ControlPoints
+            | StubName::GeometryInvocations
+            | StubName::InnerLevels
+            | StubName::InputVertices
+            | StubName::IsBatched
+            | StubName::IsFused
+            | StubName::MayBeGeneral
+            | StubName::MayBeIndexed
+            | StubName::IsUnchecked
+            | StubName::MemoryBarrier
+            | StubName::MostEmitted
+            | StubName::OuterLevels
+            | StubName::OutputVertices
+            | StubName::PassControlPoint
+            | StubName::PassEvaluated
+            | StubName::PassPatch
+            | StubName::PassVertex
+            | StubName::PassedPoints
+            | StubName::PipelineTopology
+            | StubName::RunPrimitive
+            | StubName::SetControlInputs
+            | StubName::SetEvaluationInputs
+            | StubName::SetGeometryInputs
+            | StubName::SetInputs
+            | StubName::Shade
+            | StubName::ShadeControl
+            | StubName::ShadeEvaluation
+            | StubName::ShadeGeometry
+            | StubName::ShadesExistingOnly
+            | StubName::SharesDraws
+            | StubName::StoreRecord
+            | StubName::TessellatedVertices
+            | StubName::TessellatorBits
+            | StubName::Uniformly
+            | StubName::WideLoads
+            | StubName::WideStores
+            | StubName::WorkgroupSize => return Ok(None),
         };
         Ok(Some(Code::returning(value)))
     }

@@ -171,11 +171,51 @@ impl Define for CaptureStubs<'_> {
             (StubName::WideLoads, _) => wide_accesses(linker, self.spec_ids.wide_loads),
             (StubName::WideStores, _) => wide_accesses(linker, self.spec_ids.wide_stores),
             (StubName::MayLoop, _) => fixed(linker, true),
-            // The others keep their bodies in WGSL. The vertex backend does not call those of shading. Only kernels call
-            // `makes_entries` and `has_several`, and take `kernel_width` for anything but 256; `uniformly` is a marker.
-            // The bodies of the other stubs in WGSL are right if no stage follows the vertex shader; otherwise
-            // `Later::define` has generated bodies before.
-            _ => return Ok(None),
+            // The vertex backend does not call these stubs.
+            (
+                StubName::SetInputs
+                | StubName::Shade
+                | StubName::ShadesExistingOnly
+                | StubName::SharesDraws
+                | StubName::WorkgroupSize,
+                None,
+            ) => return Ok(None),
+            // These stubs keep their bodies in WGSL. Only kernels call `makes_entries` and `has_several`, and take
+            // `kernel_width` for anything but 256; `uniformly` is a marker. The bodies of the other stubs in WGSL are
+            // right if no stage follows the vertex shader; otherwise `Later::define` has generated
+            // bodies before.
+            (
+                StubName::MakesEntries
+                | StubName::HasSeveral
+                | StubName::AlwaysEmitted
+                | StubName::BeginPatch
+                | StubName::ControlPhases
+                | StubName::ControlPoints
+                | StubName::GeometryInvocations
+                | StubName::InnerLevels
+                | StubName::InputVertices
+                | StubName::KernelWidth
+                | StubName::MayBePatches
+                | StubName::MostEmitted
+                | StubName::OuterLevels
+                | StubName::OutputVertices
+                | StubName::PassControlPoint
+                | StubName::PassEvaluated
+                | StubName::PassPatch
+                | StubName::PassVertex
+                | StubName::PassedPoints
+                | StubName::RunPrimitive
+                | StubName::SetControlInputs
+                | StubName::SetEvaluationInputs
+                | StubName::SetGeometryInputs
+                | StubName::ShadeControl
+                | StubName::ShadeEvaluation
+                | StubName::ShadeGeometry
+                | StubName::TessellatedVertices
+                | StubName::TessellatorBits
+                | StubName::Uniformly,
+                _,
+            ) => return Ok(None),
         };
         Ok(Some(code))
     }
