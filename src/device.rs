@@ -218,7 +218,7 @@ impl Device {
 
     /// Begins a frame: the memory of the frame that began two frames ago is used again. With more frames in flight than
     /// two, [set their number](Self::set_frames_in_flight): otherwise frames overwrite the data of those that the device
-    /// still executes, and nothing reports that. Without this call each recording takes more memory, so only a program
+    /// still executes, which the validation layer reports under the descriptor plan alone. Without this call each recording takes more memory, so only a program
     /// that records a few times leaves it out.
     ///
     /// # Safety

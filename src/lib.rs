@@ -44,8 +44,8 @@
 //! * [`runtime`] has the parts of a device for engines that allocate memory, place barriers and record in several threads by
 //!   their own rules.
 //! * [`lower`] rewrites a shader for one of three backends, without a device. It, [`capture`], [`counts`], [`spirv`],
-//!   [`topology`] and [`vertex_input`] are modules of the crate [`vkxfb-rewriter`](https://docs.rs/vkxfb-rewriter), which uses no Vulkan object:
-//!   what is `vkxfb_rewriter::lower` in their examples is `vkxfb::lower` here.
+//!   [`topology`] and [`vertex_input`] are modules of the crate [`vkxfb-rewriter`](https://docs.rs/vkxfb-rewriter), which
+//!   uses no Vulkan object: what is `vkxfb_rewriter::lower` in their examples is `vkxfb::lower` here.
 //!
 //! ```text
 //! Stages: SPIR-V words -> spirv::Module -> capture::Layout -> lower::compute

@@ -63,7 +63,9 @@ pub(crate) fn part<T: FromStr<Err: Display>>(text: &str) -> Result<T, String> {
 /// Parses an element of a list of names, those of an enumeration in JSON.
 pub(crate) fn named_part<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let name = part::<String>(text)?;
-    T::deserialize(name.into_deserializer()).map_err(|error: value::Error| error.to_string())
+    let found = T::deserialize(name.into_deserializer());
+    found
+        .map_err(|error: value::Error| error.to_string().replace("unknown variant", "unknown name"))
 }
 
 pub(crate) fn parse_backend(name: &str) -> Result<Backend, String> {

@@ -11,7 +11,7 @@ mod common;
 use anyhow::{Result, ensure};
 use ash::vk;
 use vkxfb::runtime::vulkan::vertex_input_descriptions;
-use vkxfb::runtime::{ByteCountDraw, QueryKind, QueryResult};
+use vkxfb::runtime::{ByteCountDraw, DrawCommands, QueryKind, QueryResult};
 use vkxfb::*;
 
 use common::headless::Headless;
@@ -85,6 +85,7 @@ pub fn main() -> Result<()> {
         let count = 2 * Device::FRAMES_IN_FLIGHT as u32;
         let pool = xfb.query_pool(QueryKind::TransformFeedbackStream, count)?;
         let mut counted = Vec::new();
+        let commands = xfb.buffer("draw command", 16, MemoryLocation::Readback)?;
 
         for frame in 0..FRAMES {
             let [from, to] = [&sides[frame as usize % 2], &sides[(frame as usize + 1) % 2]];
@@ -113,6 +114,11 @@ pub fn main() -> Result<()> {
                     recorder.draw_indirect_byte_count(vk::PrimitiveTopology::POINT_LIST, &all)?;
                     (0..2).try_for_each(|stream| recorder.end_query(pool.kind(), stream))
                 })?;
+                // In a render pass, vkCmdDrawIndirect with this command draws the points that were captured.
+                let all = ByteCountDraw::new(CounterBuffer::new(to[1].raw()), STRIDE);
+                let command = DrawCommands { buffer: commands.raw(), offset: 0, stride: 0 };
+                xfb.write_draw_commands(cmd, &[all], &command)?;
+                xfb.context().capture_barrier(cmd, Backend::Compute, host);
                 Ok(())
             })?;
         }
@@ -146,7 +152,15 @@ pub fn main() -> Result<()> {
         let bytes = left.len() * size_of::<[f32; 2]>();
         let captured: &[[f32; 2]] = bytemuck::cast_slice(&headless.xfb.read(&sparks)?[..bytes]);
         ensure!(captured == left, "the sparks are others");
-        headless.close((sides.map(|[points, counter]| (points, counter)), sparks, pool, pipeline))
+        let command: &[u32] = bytemuck::cast_slice(headless.xfb.read(&commands)?);
+        ensure!(command == [expected.len() as u32, 1, 0, 0], "the command draws {command:?}");
+        headless.close((
+            commands,
+            sides.map(|[points, counter]| (points, counter)),
+            sparks,
+            pool,
+            pipeline,
+        ))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Conversions between the enumerations of [`ash::vk`] and the types of this crate, and the stages that captures run.
+//! Conversions between the enumerations of [`ash::vk`] and the types of this crate, and the flags of the stages that captures run.
 
 use ash::vk;
 use spirv::ExecutionModel;
@@ -11,33 +11,32 @@ use crate::vertex_input::{InputRate, UnsupportedFormat, VertexBinding, VertexFor
 /// shading, which the
 /// [specification](https://docs.vulkan.org/spec/latest/chapters/vertexpostproc.html#vertexpostproc-transform-feedback)
 /// does not capture.
-pub const CAPTURED_STAGES: [(ExecutionModel, vk::ShaderStageFlags); 4] = [
+pub const RUN_STAGES: [(ExecutionModel, vk::ShaderStageFlags); 4] = [
     (ExecutionModel::Vertex, vk::ShaderStageFlags::VERTEX),
     (ExecutionModel::TessellationControl, vk::ShaderStageFlags::TESSELLATION_CONTROL),
     (ExecutionModel::TessellationEvaluation, vk::ShaderStageFlags::TESSELLATION_EVALUATION),
     (ExecutionModel::Geometry, vk::ShaderStageFlags::GEOMETRY),
 ];
 
-/// The flags of all [`CAPTURED_STAGES`].
-pub const CAPTURED_STAGE_FLAGS: vk::ShaderStageFlags = {
+/// The flags of all [`RUN_STAGES`].
+pub const RUN_STAGE_FLAGS: vk::ShaderStageFlags = {
     let mut flags = 0;
     let mut i = 0;
-    while i < CAPTURED_STAGES.len() {
-        flags |= CAPTURED_STAGES[i].1.as_raw();
+    while i < RUN_STAGES.len() {
+        flags |= RUN_STAGES[i].1.as_raw();
         i += 1;
     }
     vk::ShaderStageFlags::from_raw(flags)
 };
 
-/// Returns the flag of one of the [`CAPTURED_STAGES`], or no flag for another stage.
-pub fn stage_flag(stage: ExecutionModel) -> vk::ShaderStageFlags {
-    let found = CAPTURED_STAGES.iter().find(|(model, _)| *model == stage);
-    found.map_or(vk::ShaderStageFlags::empty(), |(_, flag)| *flag)
+/// Returns the flag of a stage, if it is one of the [`RUN_STAGES`].
+pub fn stage_flag(stage: ExecutionModel) -> Option<vk::ShaderStageFlags> {
+    RUN_STAGES.iter().find(|(model, _)| *model == stage).map(|(_, flag)| *flag)
 }
 
-/// Returns the stage that has a flag, if it is one of the [`CAPTURED_STAGES`]. `None` for several flags, too.
-pub fn captured_stage(flag: vk::ShaderStageFlags) -> Option<ExecutionModel> {
-    CAPTURED_STAGES.iter().find(|(_, one)| *one == flag).map(|(model, _)| *model)
+/// Returns the stage that has a flag, if it is one of the [`RUN_STAGES`]. `None` for several flags, too.
+pub fn run_stage(flag: vk::ShaderStageFlags) -> Option<ExecutionModel> {
+    RUN_STAGES.iter().find(|(_, one)| *one == flag).map(|(model, _)| *model)
 }
 
 impl TryFrom<vk::PrimitiveTopology> for PrimitiveTopology {

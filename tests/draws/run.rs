@@ -23,7 +23,7 @@ use crate::shrink::shrink;
 /// Returns the barrier that `VKXFB_OMIT_BARRIER` names.
 fn omitted() -> Option<Barrier> {
     let name = std::env::var("VKXFB_OMIT_BARRIER").ok()?;
-    let found = Barrier::ALL.into_iter().find(|barrier| format!("{barrier:?}") == name);
+    let found = Barrier::ALL.iter().copied().find(|barrier| format!("{barrier:?}") == name);
     Some(found.unwrap_or_else(|| panic!("VKXFB_OMIT_BARRIER={name} is none of {:?}", Barrier::ALL)))
 }
 

@@ -374,10 +374,13 @@ impl ChildProcess {
     /// Starts this program as a child process, with the arguments of this process and the task.
     fn start(task: &Task) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program's file")?;
+        // Behind `--` it would be the name of a file.
+        let mut arguments: Vec<_> = std::env::args_os().skip(1).collect();
+        let end = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+        let worker = ["--worker".into(), serde_json::to_string(task)?.into()];
+        arguments.splice(end..end, worker);
         let mut process = Command::new(program)
-            .args(std::env::args_os().skip(1))
-            .arg("--worker")
-            .arg(serde_json::to_string(task)?)
+            .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()

@@ -1138,6 +1138,11 @@ fn glsl_is_compiled_by_glslang() {
     let mut from_folder = command(&[&draw[..], &["--constant=3=2", "--", "-dash.vert"]].concat());
     let csv = Ran::new(from_folder.current_dir(shaders.0.path()).output().unwrap()).exits(0).stdout;
     assert!(csv.contains("\n0,2.0,4.0,6.0,2.0\n"), "{csv}");
+    // Its cases run in a child process, which takes the same arguments and a task.
+    let probe = ["probe", "shader", "--device=0", "--backend=compute", "--quick"];
+    let mut from_folder =
+        command(&[&probe[..], &["--topology=point-list", "--", "-dash.vert"]].concat());
+    Ran::new(from_folder.current_dir(shaders.0.path()).output().unwrap()).exits(0);
 
     // The message is that of the compiler, without what only follows from it.
     let wrong = shaders.file("wrong.vert", b"#version 450\nvoid main() { float a = nothing; }");

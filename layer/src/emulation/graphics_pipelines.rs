@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
 use vkxfb::runtime::RuntimeError;
-use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
+use vkxfb_rewriter::vulkan::RUN_STAGE_FLAGS;
 
 use super::Emulation;
 use super::layouts::PipelineLayout;
@@ -327,8 +327,7 @@ fn stage_of<'a>(
 /// be run to count them.
 ///
 /// # Errors
-/// [`PipelineError::Module`], [`PipelineError::Identifier`], [`PipelineError::EntryPoint`], or an error if the value of
-/// a specialization constant lies outside of `pData`.
+/// [`PipelineError::Module`], [`PipelineError::Identifier`], and the errors of [`StagePart::new`].
 ///
 /// # Safety
 /// The structures are valid for `vkCreateGraphicsPipelines`.
@@ -406,7 +405,7 @@ unsafe fn identified(
         let found = all_of::<Identifier<'_>>(stage.p_next).next();
         found.map_or(&[][..], |found| slice(found.p_identifier, found.identifier_size))
     };
-    if identifier.is_empty() || !CAPTURED_STAGE_FLAGS.contains(stage.stage) {
+    if identifier.is_empty() || !RUN_STAGE_FLAGS.contains(stage.stage) {
         return Ok(None);
     }
     emulation.objects().identified.get(identifier).ok_or(PipelineError::Identifier)

@@ -19,7 +19,7 @@ use vkxfb_rewriter::lower::{Captures, Effects, LowerError, Shader};
 use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex, TopologyError};
 use vkxfb_rewriter::vertex_input::VertexInput;
-use vkxfb_rewriter::vulkan::captured_stage;
+use vkxfb_rewriter::vulkan::run_stage;
 
 use super::HeapSupport;
 use super::default_attributes::{DefaultAttributes, Inputs};
@@ -352,7 +352,7 @@ impl StagePart {
         stage: &vk::PipelineShaderStageCreateInfo<'_>,
         words: Arc<[u32]>,
     ) -> Result<Self, PipelineError> {
-        let model = captured_stage(stage.stage).ok_or(PipelineError::Stage(stage.stage))?;
+        let model = run_stage(stage.stage).ok_or(PipelineError::Stage(stage.stage))?;
         unsafe {
             let specialization = match stage.p_specialization_info.as_ref() {
                 None => Vec::new(),
@@ -434,7 +434,7 @@ impl StagePart {
         let (length, rest) = rest.split_first()?;
         let (mappings, rest) = rest.split_at_checked(*length as usize)?;
         let mappings = Arc::new(Mappings::from_words(mappings)?);
-        let model = captured_stage(stage)?;
+        let model = run_stage(stage)?;
         Some(Self { words: rest.into(), model, entry_point, specialization, mappings })
     }
 

@@ -9,7 +9,7 @@ use ash::vk;
 use spirv::{ExecutionModel, Op};
 use vkxfb_rewriter::lower::streams::strip_streams;
 use vkxfb_rewriter::lower::strip::strip_xfb;
-use vkxfb_rewriter::vulkan::CAPTURED_STAGES;
+use vkxfb_rewriter::vulkan::RUN_STAGES;
 
 /// The layer's data of a shader module of the application.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ impl Stripped {
     /// that was rewritten for the driver, and each module with a shader before rasterization: that shader may run
     /// before one that captures, or be a geometry shader in a pipeline that rasterizes a stream other than 0.
     pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
-        let kept = CAPTURED_STAGES.map(|(model, _)| model);
+        let kept = RUN_STAGES.map(|(model, _)| model);
         let is_kept = self.words.is_some() || has_shader(words, &kept);
         is_kept.then(|| self.module(words))
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use vkxfb_rewriter::lower::Effects;
-use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
+use vkxfb_rewriter::vulkan::RUN_STAGE_FLAGS;
 
 use super::Emulation;
 use super::layouts::PipelineLayout;
@@ -156,7 +156,7 @@ impl Emulation {
         info: &mut vk::ShaderCreateInfoEXT<'static>,
         words: &mut Vec<Vec<u32>>,
     ) -> Result<Option<ShaderObject>, PipelineError> {
-        if !CAPTURED_STAGE_FLAGS.contains(info.stage) {
+        if !RUN_STAGE_FLAGS.contains(info.stage) {
             return Ok(None);
         }
         unsafe {
@@ -189,7 +189,7 @@ impl Emulation {
                 words.push(stripped);
             }
             let (captures, has_streams) = (module.captures, module.has_streams);
-            let is_followed = info.next_stage.intersects(CAPTURED_STAGE_FLAGS);
+            let is_followed = info.next_stage.intersects(RUN_STAGE_FLAGS);
             let has_heaps = info.flags.contains(DESCRIPTOR_HEAP);
             Ok(Some(ShaderObject { part, captures, has_streams, is_followed, has_heaps, layout }))
         }

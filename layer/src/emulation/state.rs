@@ -9,7 +9,7 @@ use vkxfb::runtime::{CaptureBuffer, ConditionalRendering, IndexType, Limits};
 use vkxfb_rewriter::lower::compute::DomainOrigin;
 use vkxfb_rewriter::topology::ProvokingVertex;
 use vkxfb_rewriter::vertex_input::VertexInput;
-use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
+use vkxfb_rewriter::vulkan::RUN_STAGE_FLAGS;
 
 use super::Emulation;
 use super::descriptor_buffers::DescriptorBuffers;
@@ -413,7 +413,7 @@ impl RestorableState {
     fn captured_constants(&self, constants: &mut Vec<u8>) {
         constants.clear();
         for push in &self.pushes {
-            if push.stages.intersects(CAPTURED_STAGE_FLAGS) {
+            if push.stages.intersects(RUN_STAGE_FLAGS) {
                 let (start, end) = (push.offset as usize, push.offset as usize + push.bytes.len());
                 constants.resize(constants.len().max(end), 0);
                 constants[start..end].copy_from_slice(&push.bytes);

@@ -116,15 +116,14 @@ impl BlockLayout {
     }
 
     /// The size in bytes of contents of which the user supplies some, up to `end`, and the rest is made up. A runtime
-    /// array of which the user supplies nothing has `elements` elements; otherwise it ends with the last element of
-    /// which there is a part, or with the last one that the shader is known to read.
+    /// array has `elements` elements, or more if the user supplies more or the shader is known to read more.
     pub(super) fn filled_size(&self, end: u64, elements: u64) -> u64 {
         let (Some((start, _)), Some(stride @ 1..)) = (&self.array, self.stride) else {
             return self.size;
         };
         let supplied = end.saturating_sub(*start).div_ceil(stride.into());
-        let elements = if supplied == 0 { elements } else { supplied };
-        self.size.max(start + elements.max(self.elements).saturating_mul(stride.into()))
+        let elements = elements.max(supplied).max(self.elements);
+        self.size.max(start.saturating_add(elements.saturating_mul(stride.into())))
     }
 
     pub(super) fn size_in_words(&self) -> String {

@@ -41,11 +41,13 @@ impl Gpu {
     }
 
     /// Destroys an object, or leaks it if it is of another device: see [`destroys`](Self::destroys).
-    fn destroy(&mut self, owns: bool, object: impl Destroy<OwnAllocator>) {
+    ///
+    /// # Safety
+    /// The object was made with this device if `owns` is true.
+    unsafe fn destroy(&mut self, owns: bool, object: impl Destroy<OwnAllocator>) {
         if self.destroys(owns)
             && let Some(allocator) = &mut self.allocator
         {
-            // SAFETY: the object belongs to this device, and no submission is in flight.
             unsafe { self.context.destroy(object, allocator) };
         }
     }
@@ -108,7 +110,8 @@ impl Gpu {
 
     /// Destroys a buffer. A buffer of another device is leaked, with a warning.
     pub fn destroy_buffer(&mut self, buffer: Buffer) {
-        self.destroy(self.context.made(&buffer), buffer);
+        // SAFETY: the context knows what was made with it.
+        unsafe { self.destroy(self.context.made(&buffer), buffer) };
     }
 
     /// Creates a buffer as [`create_buffer`](Self::create_buffer) does, calls `f` with it, and
@@ -144,7 +147,8 @@ impl Gpu {
 
     /// Destroys a query pool. A pool of another device is leaked, with a warning.
     pub fn destroy_query_pool(&mut self, pool: QueryPool) {
-        self.destroy(self.context.made(&pool), pool);
+        // SAFETY: the context knows what was made with it.
+        unsafe { self.destroy(self.context.made(&pool), pool) };
     }
 
     /// Creates an arena.
@@ -163,7 +167,8 @@ impl Gpu {
 
     /// Destroys an arena. An arena of another device is leaked, with a warning.
     pub fn destroy_arena(&mut self, arena: Arena) {
-        self.destroy(self.context.made(&arena), arena);
+        // SAFETY: the context knows what was made with it.
+        unsafe { self.destroy(self.context.made(&arena), arena) };
     }
 
     /// Destroys a pipeline that was created with [`context`](Self::context). Any other pipeline is

@@ -3,7 +3,7 @@
 use ash::vk;
 use vkxfb::runtime::Buffer;
 use vkxfb::runtime::RuntimeError;
-use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
+use vkxfb_rewriter::vulkan::RUN_STAGE_FLAGS;
 
 use super::buffers::copy_into;
 use super::{Gpu, GpuError};
@@ -154,5 +154,5 @@ fn layout_binding(buffer: &BufferContents) -> vk::DescriptorSetLayoutBinding<'st
         .binding(buffer.binding)
         .descriptor_type(descriptor_type(buffer.kind))
         .descriptor_count(buffer.count)
-        .stage_flags(CAPTURED_STAGE_FLAGS | vk::ShaderStageFlags::COMPUTE)
+        .stage_flags(RUN_STAGE_FLAGS | vk::ShaderStageFlags::COMPUTE)
 }

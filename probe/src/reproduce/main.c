@@ -16,7 +16,8 @@
 #define ROOM(size) (((size) + 2 * GUARD - 1) / GUARD * GUARD)
 #define NEED(condition, what) ((condition) ? (void)0 : (fprintf(stderr, "cannot capture: %s\n", what), exit(2)))
 #define CHECK(call) NEED((call) == VK_SUCCESS, #call)
-#define NEED_FEATURE(feature) NEED(feature, "the device has no " #feature);
+#define NEED_FEATURE(feature) \
+    if (!(feature)) fprintf(stderr, "cannot capture: no feature %s\n", strrchr(#feature, '.') + 1), exit(2);
 #define LOAD(get, from, name) PFN_##name name = (PFN_##name)get(from, #name)
 #define S(name) .sType = VK_STRUCTURE_TYPE_##name
 #define CREATE(what, name, handle, ...) \
@@ -46,6 +47,7 @@ int main(int argc, char **argv) {
     VkPhysicalDevice physical = devices[number];
     vkGetPhysicalDeviceQueueFamilyProperties(physical, (n = COUNT(families), &n), families);
     while (family < n && !(families[family].queueFlags & VK_QUEUE_GRAPHICS_BIT)) family++;
+    NEED(family < n, "no queue draws");
     vkEnumerateDeviceExtensionProperties(physical, NULL, (n = COUNT(extensions), &n), extensions);
     for (uint32_t i = 0; i < 2 * n; i++) has[i % 2] |= !strcmp(extensions[i / 2].extensionName, names[i % 2]);
     NEED(has[0], "the device has no VK_EXT_transform_feedback");
@@ -83,7 +85,9 @@ int main(int argc, char **argv) {
         VK_BUFFER_USAGE_TRANSFORM_FEEDBACK_COUNTER_BUFFER_BIT_EXT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT);
     vkGetBufferMemoryRequirements(device, buffer, &needs);
     vkGetPhysicalDeviceMemoryProperties(physical, &memories);
-    while (!(needs.memoryTypeBits >> type & 1) || (memories.memoryTypes[type].propertyFlags & wanted) != wanted) type++;
+    while (type < memories.memoryTypeCount && (!(needs.memoryTypeBits >> type & 1) ||
+           (memories.memoryTypes[type].propertyFlags & wanted) != wanted)) type++;
+    NEED(type < memories.memoryTypeCount, "the host sees no memory of the buffer");
     CHECK(vkAllocateMemory(device, &(VkMemoryAllocateInfo){S(MEMORY_ALLOCATE_INFO), NULL, needs.size, type}, NULL, &memory));
     CHECK(vkBindBufferMemory(device, buffer, memory, 0));
     CHECK(vkMapMemory(device, memory, 0, VK_WHOLE_SIZE, 0, (void **)&mapped));

@@ -7,8 +7,8 @@ static uint32_t count(const uint32_t *list, const uint32_t *end, uint32_t m, uin
 }
 
 /* Whether a primitive is one that its patch may have. The order within a patch, the vertex with which a triangle begins, and
- * the diagonals are the device's choice. So points and lines have to be there as often as in the model, and triangles have to
- * cover the patch: two go along each edge inside of it, in opposite directions, and one along each edge of its sides. */
+ * the diagonals are the device's choice. So points and lines have to be there once, as in the model, and triangles have to cover
+ * the patch: two go along each edge inside of it, in opposite directions, and one along each edge of its sides. */
 static int is_demanded(const Captured *of, const uint32_t *found, uint32_t first, int rotated) {
     uint32_t m = of->per_primitive, begin = 0, end = patches[0] * m, right = 0, edges = m == 3 ? 3 : 1;
     for (uint32_t patch = 1; end <= first; patch++) begin = end, end += patches[patch % COUNT(patches)] * m;

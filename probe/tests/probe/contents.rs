@@ -160,9 +160,9 @@ fn what_is_not_supplied_is_made_up() {
     for (ranges, size) in [
         (&[(0, 4)][..], 32 + 4096 * 8),
         (&[(0, 4), (20, 24)], 32 + 4096 * 8),
-        (&[(32, 40)], 40),
+        (&[(32, 40)], 32 + 4096 * 8),
         // A part of the third element.
-        (&[(0, 4), (48, 52)], 56),
+        (&[(0, 4), (48, 52)], 32 + 4096 * 8),
     ] {
         let ranges: Vec<_> = ranges.iter().map(|(start, end)| *start..*end).collect();
         let found = supplied(56, &ranges);

@@ -72,7 +72,7 @@ pub enum Barrier {
 
 impl Barrier {
     /// All barriers.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: &'static [Self] = &[
         Self::CaptureToConsumer,
         Self::BeforeSetup,
         Self::RestartToScan,

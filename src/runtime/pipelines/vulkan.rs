@@ -24,7 +24,7 @@ use crate::runtime::device::extensions::find_structure;
 use vkxfb_rewriter::lower::compute::DomainOrigin;
 use vkxfb_rewriter::spirv::specialization::SpecializationConstant;
 use vkxfb_rewriter::vertex_input::{VertexAttribute, VertexBinding, VertexFormat, VertexInput};
-use vkxfb_rewriter::vulkan::CAPTURED_STAGE_FLAGS;
+use vkxfb_rewriter::vulkan::RUN_STAGE_FLAGS;
 
 /// Converts the vertex input state of a graphics pipeline, with the divisors in its `pNext` chain
 /// ([`VkPipelineVertexInputDivisorStateCreateInfo`](https://docs.vulkan.org/refpages/latest/refpages/source/VkPipelineVertexInputDivisorStateCreateInfo.html)).
@@ -187,7 +187,7 @@ pub unsafe fn specialization<'a>(
 /// [`SetLayoutInfo::with_compute`] does this for all bindings of a set layout. Push constant ranges need no change, see
 /// [`PipelineLayoutDesc`].
 pub const fn with_compute(stages: vk::ShaderStageFlags) -> vk::ShaderStageFlags {
-    if stages.as_raw() & CAPTURED_STAGE_FLAGS.as_raw() == 0 {
+    if stages.as_raw() & RUN_STAGE_FLAGS.as_raw() == 0 {
         return stages;
     }
     vk::ShaderStageFlags::from_raw(stages.as_raw() | vk::ShaderStageFlags::COMPUTE.as_raw())

@@ -185,7 +185,7 @@ const INJECTIONS: &[Injection] = &[
     }),
 ];
 
-/// The function under test: [`diagnose`], or a replacement with which the self-test must fail.
+/// The function under test: [`diagnose`], or a replacement with which this test must fail.
 type Diagnosis = fn(&Expectation<'_>, &[CapturedBuffer<'_>]) -> Result<Verdict, String>;
 
 /// Puts every fault into a capture of each topology with each provoking vertex, and into captures

@@ -23,8 +23,8 @@ pub(super) fn stages(shader: &Lowered) -> vk::ShaderStageFlags {
     if shader.backend() == Backend::Compute {
         return vk::ShaderStageFlags::COMPUTE;
     }
-    let before = shader.before().iter().map(|before| before.stage);
-    before.fold(stage_flag(shader.stage), |all, stage| all | stage_flag(stage))
+    let all = shader.before().iter().map(|before| before.stage).chain([shader.stage]);
+    all.filter_map(stage_flag).fold(vk::ShaderStageFlags::empty(), |all, flag| all | flag)
 }
 
 pub(super) fn push_constant_range(shader: &Lowered) -> vk::PushConstantRange {
@@ -90,8 +90,8 @@ pub(super) unsafe fn graphics_pipeline(
     unsafe {
         with_modules(device, &code, |modules| {
             let stages = all.iter().zip(modules).map(|((stage, _, name), module)| {
-                let info = vk::PipelineShaderStageCreateInfo::default().stage(stage_flag(*stage));
-                info.module(*module).name(name)
+                let flag = stage_flag(*stage).unwrap_or_default();
+                vk::PipelineShaderStageCreateInfo::default().stage(flag).module(*module).name(name)
             });
             create_graphics(device, desc, topology, layout, &stages.collect::<Vec<_>>())
         })
