@@ -7,7 +7,7 @@
 #     sudo capi/install.sh /usr/local
 #     sudo ldconfig
 #
-# --from is where cargo has put the libraries, by default target/release. With --relocatable the prefix can be moved: then
+# --from is where cargo has put the libraries, by default release in $CARGO_TARGET_DIR or target. With --relocatable the prefix can be moved: then
 # vkxfb.pc names it relative to itself. DESTDIR, if it is set, is put before the prefix where files are written, and
 # nowhere else. This is for ELF systems, such as Linux.
 set -eu
@@ -15,7 +15,7 @@ set -eu
 umask 022
 
 here=$(cd "$(dirname "$0")" && pwd)
-from=$here/../target/release
+from=${CARGO_TARGET_DIR:-$here/../target}/release
 relocatable=
 usage() {
     sed -n '2s/^# //p' "$0" >&2
@@ -53,7 +53,7 @@ version=$(number MAJOR).$(number MINOR).$(number PATCH)
 
 for library in libvkxfb_capi.a libvkxfb_capi.so; do
     if [ ! -f "$from/$library" ]; then
-        echo "$from has no $library: cargo build -p vkxfb-capi --release --locked" >&2
+        echo "$from has no $library: cargo build -p vkxfb-capi --release --locked; --from names another directory" >&2
         exit 1
     fi
 done

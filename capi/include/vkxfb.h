@@ -429,6 +429,7 @@ typedef struct {
    * order, without gaps. `gl_SkipComponents1` to `gl_SkipComponents4` leave a gap of 1 to 4
    * times 4 bytes, and `gl_NextBuffer` begins the record of the next capture buffer. All outputs
    * of a buffer must be of one vertex stream. Unlike in OpenGL, an output may be named several times.
+   * A member of a block is named with the block or with its instance: `Block.member`, `instance.member`.
    *
    * `@3` is the output at location 3, `@3.yz` its second and third component, and `@Position` the
    * output with that `BuiltIn` decoration, also if the module has no names. Transform feedback
@@ -760,7 +761,8 @@ uint32_t vkxfb_version(void);
  * does not change the message.
  *
  * The library owns the string. It is valid until the next function fails in this thread, or the
- * thread ends.
+ * thread ends. Call this in a statement after the function that failed: as another argument of the
+ * same call it may be evaluated before that function.
  */
 const char *vkxfb_last_error(void);
 

@@ -229,7 +229,8 @@ pub extern "C" fn vkxfb_version() -> u32 {
 /// does not change the message.
 ///
 /// The library owns the string. It is valid until the next function fails in this thread, or the
-/// thread ends.
+/// thread ends. Call this in a statement after the function that failed: as another argument of the
+/// same call it may be evaluated before that function.
 #[unsafe(no_mangle)]
 pub extern "C" fn vkxfb_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())

@@ -23,7 +23,12 @@
 #include "vkxfb.h"
 
 #define VK(call) check((call) == VK_SUCCESS, #call, "a Vulkan command failed")
-#define VKXFB(call) check((call) == VKXFB_SUCCESS, #call, vkxfb_last_error())
+// The message is asked for in a statement of its own: arguments of one call may be evaluated in any order.
+#define VKXFB(call)                                    \
+    do {                                               \
+        bool is_right = (call) == VKXFB_SUCCESS;        \
+        check(is_right, #call, vkxfb_last_error());    \
+    } while (0)
 
 namespace {
 

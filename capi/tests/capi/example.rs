@@ -98,6 +98,20 @@ fn the_example_captures_with_the_static_library() {
     assert_eq!(captured, MINIMAL_PRINTS);
 }
 
+/// Its macro shows the message of the call that fails.
+#[test]
+fn the_example_says_what_is_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = std::fs::read_to_string(here(MINIMAL)).unwrap().replace("\"first\"", "\"absent\"");
+    let wrong = directory.path().join("wrong.c");
+    std::fs::write(&wrong, source).unwrap();
+    let program = compile(directory.path(), wrong.to_str().unwrap(), flags("libvkxfb_capi.a"));
+    let output = Command::new(program).arg(stream()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(said.contains("the shader has no output 'absent'"), "{said}");
+}
+
 #[test]
 fn all_that_is_drawn_and_bound_is_captured() {
     let directory = tempfile::tempdir().unwrap();
