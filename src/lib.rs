@@ -13,14 +13,14 @@
 //! #     cmd: vk::CommandBuffer,
 //! #     spirv: &[u32],
 //! # ) -> Result<(), Box<dyn std::error::Error>> { unsafe {
-//! // Once: a Vulkan device with what captures need beside `info`, a buffer, and a pipeline that captures the position
-//! // of the vertex shader `spirv`.
+//! // Once: a Vulkan device with what captures need beside `info`, a buffer, and a pipeline
+//! // that captures the position of the vertex shader `spirv`.
 //! let mut xfb = Device::create(entry, instance, vk::API_VERSION_1_2, physical_device, info)?;
 //! let captured = xfb.buffer("captured", 3 * 3 * 16, MemoryLocation::Readback)?;
 //! let pipeline = xfb.pipeline(&Stages::new(spirv).varyings(&["@Position"]))?;
 //!
-//! // In each frame: the three triangles of a strip, in place of vkCmdBeginTransformFeedbackEXT, the draws and
-//! // vkCmdEndTransformFeedbackEXT.
+//! // In each frame: the three triangles of a strip, in place of
+//! // vkCmdBeginTransformFeedbackEXT, the draws and vkCmdEndTransformFeedbackEXT.
 //! let buffers = captured.as_capture_buffers();
 //! let desc = CaptureDesc { buffers, ..CaptureDesc::new(&pipeline) };
 //! xfb.capture(cmd, &desc, ConsumerScope::HOST, |recorder| {

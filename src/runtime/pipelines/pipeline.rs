@@ -98,7 +98,8 @@ pub struct PipelineDesc<'a> {
     /// attribute.
     pub vertex_input: Option<&'a VertexInput>,
     /// The application's descriptor set layouts, at least up to the last set that the shader uses
-    /// ([`Lowered::descriptor_sets`]). Each binding that the shader uses must be visible to the stages that run: the
+    /// ([`Lowered::descriptor_sets`]). For a set that it does not use, a layout without bindings may stand, and nothing
+    /// needs to be bound. Each binding that the shader uses must be visible to the stages that run: the
     /// compute stage, or the vertex stage, and on the native backend also the captured stage and those before it.
     /// [`SetLayoutInfo`](crate::runtime::pipelines::vulkan::SetLayoutInfo) makes set layouts visible to the compute
     /// stage, and [`PipelineLayoutDesc::check`](crate::runtime::pipelines::vulkan::PipelineLayoutDesc::check) reports
