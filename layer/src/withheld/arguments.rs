@@ -10,8 +10,22 @@ use std::ffi::c_void;
 
 use super::commands::commands;
 use super::memory::{Copied, Memory, OutOfMemory};
-use super::store::Functions;
+use crate::next::next;
 use crate::registry::vk;
+
+macro_rules! functions {
+    ($($command_type:ident $name:ident $type:ident $pfn:ident $names:tt $parameters:tt $($by_hand:ident)?;)*) => {
+        next! {
+            /// The commands of a device that are allowed inside of a render pass instance, those that
+            /// begin one, and those before which deferred captures are recorded.
+            struct Functions {
+                $($name $pfn $names;)*
+            }
+        }
+    };
+}
+
+commands!(functions);
 
 /// What a command does, as far as passes and deferred captures are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

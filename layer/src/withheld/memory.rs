@@ -10,7 +10,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ash::vk;
 use bumpalo::Bump;
 
-use super::structures;
 use crate::chain::slice;
 
 /// The error if memory for storing a command cannot be allocated.
@@ -327,37 +326,6 @@ impl Memory {
             return Ok(string);
         }
         unsafe { self.values(string, CStr::from_ptr(string).count_bytes() + 1) }
-    }
-
-    /// Copies a chain of structures. Structures of unknown types are left out. Returns null if no structure is left.
-    ///
-    /// # Safety
-    /// The chain is valid.
-    pub(super) unsafe fn chain(&self, chain: *const c_void) -> Result<*const c_void, OutOfMemory> {
-        let mut next = chain.cast::<vk::BaseInStructure<'_>>();
-        // SAFETY: the caller's contract; every structure of a chain begins with these members.
-        unsafe {
-            while let Some(structure) = next.as_ref() {
-                // Copying a structure also copies the structures after it.
-                if let Some(copied) = structures::copy(next, self)? {
-                    return Ok(copied);
-                }
-                tracing::warn!(s_type = ?structure.s_type, "a structure of an unknown type is left out");
-                next = structure.p_next;
-            }
-        }
-        Ok(std::ptr::null())
-    }
-
-    /// Copies a chain like [`chain`](Self::chain), in a structure that a command could write.
-    ///
-    /// # Safety
-    /// The chain is valid.
-    pub(super) unsafe fn written_chain(
-        &self,
-        chain: *mut c_void,
-    ) -> Result<*mut c_void, OutOfMemory> {
-        unsafe { self.chain(chain) }.map(<*const c_void>::cast_mut)
     }
 
     /// Copies what a structure within another one points to.

@@ -11,14 +11,15 @@
 
 pub(crate) mod arguments;
 mod by_hand;
+mod chain;
 mod commands;
 mod memory;
 mod store;
 mod structures;
 
-pub(crate) use self::arguments::{Command, CommandType};
+pub(crate) use self::arguments::{Command, CommandType, Functions};
 pub(crate) use self::commands::commands;
 #[cfg(test)]
 pub(crate) use self::memory::{Copied, Memory};
 pub(crate) use self::memory::{OutOfMemory, Template, Templates};
-pub(crate) use self::store::{Functions, WithheldCommands};
+pub(crate) use self::store::WithheldCommands;

@@ -4,25 +4,9 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::arguments::Command;
-use super::commands::commands;
+use super::arguments::{Command, Functions};
 use super::memory::{Memory, OutOfMemory, Templates};
-use crate::next::next;
 use crate::registry::vk;
-
-macro_rules! define {
-    ($($command_type:ident $name:ident $type:ident $pfn:ident $names:tt $parameters:tt $($by_hand:ident)?;)*) => {
-        next! {
-            /// The commands of a device that are allowed inside of a render pass instance, those that
-            /// begin one, and those before which deferred captures are recorded.
-            struct Functions {
-                $($name $pfn $names;)*
-            }
-        }
-    };
-}
-
-commands!(define);
 
 /// A function that records a stored command, and returns the size of the stored command in words.
 type ReplayFn = unsafe fn(*const Word, &Functions, vk::CommandBuffer) -> usize;
