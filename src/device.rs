@@ -216,10 +216,10 @@ impl Device {
         Ok(())
     }
 
-    /// Begins a frame: the memory of the frame that began two frames ago is used again. With more frames in flight than
-    /// two, [set their number](Self::set_frames_in_flight): otherwise frames overwrite the data of those that the device
-    /// still executes, which the validation layer reports under the descriptor plan alone. Without this call each recording takes more memory, so only a program
-    /// that records a few times leaves it out.
+    /// Begins a frame: the memory of the frame that began two frames ago ([`Self::FRAMES_IN_FLIGHT`]) is used again. With
+    /// more frames in flight, [set their number](Self::set_frames_in_flight): otherwise frames overwrite the data of those
+    /// that the device still executes, which the validation layer reports under the descriptor plan alone. Without this
+    /// call each recording takes more memory, so only a program that records a few times leaves it out.
     ///
     /// # Safety
     /// Every command buffer that was recorded in the frame whose memory is used again has been reset or freed.
@@ -303,8 +303,8 @@ impl Device {
     /// Records a capture, in place of `vkCmdBeginTransformFeedbackEXT`, the draws that `draw` records, and
     /// `vkCmdEndTransformFeedbackEXT`. After it, a barrier makes what was captured, and the counters, visible to `consumer`
     /// (of several consumers, `A | B`) and in any case to captures that follow; before it, a barrier waits for commands
-    /// in the stages of `consumer`. So captures may follow each other into the
-    /// same buffers, also in other frames, and go on where another one ended.
+    /// in the stages of `consumer`. So captures may follow each other into the same buffers, also in other frames, and go
+    /// on where another one ended.
     ///
     /// If `draw` returns an error or panics, or if there is another error, no draw is recorded. There is one exception:
     /// if recording fails after a [part of the draws](Capture::play) was recorded, the command buffer must not be

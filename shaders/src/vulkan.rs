@@ -1,4 +1,5 @@
-//! Conversions between the enumerations of [`ash::vk`] and the types of this crate, and the flags of the stages that captures run.
+//! Conversions between the enumerations of [`ash::vk`] and the types of this crate, and the flags of the stages that
+//! captures run.
 
 use ash::vk;
 use spirv::ExecutionModel;
