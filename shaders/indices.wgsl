@@ -12,9 +12,9 @@ fn load_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
 }
 
 // Loads index `position` of a buffer; `position` must be less than `limit`. The function loads the dword that contains
-// the index. If that dword reaches beyond the last index, the buffer may end within the dword: a device that can load
-// single bytes loads the bytes of the index instead; for any other device the buffer must contain the whole dword
-// (IndexBuffer::size).
+// the index. If that dword reaches beyond the last index, the buffer may end within the dword: a pipeline for such
+// buffers loads the bytes of the index instead. For any other pipeline shaders can read the whole dword, and for a
+// device that cannot load single bytes the buffer must contain it (IndexBuffer::size).
 fn load_bound_index(address: vec2<u32>, limit: u32, size: u32, position: u32) -> u32 {
     // `size >> 1` is log2(size). The product of position and size may exceed 32 bits.
     let shift = size >> 1u;

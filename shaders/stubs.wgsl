@@ -100,7 +100,8 @@ fn wide_loads() -> u32 { return TESTED; }
 // aligned (TESTED), or always by wide stores (ALIGNED). See wide.wgsl.
 fn wide_stores() -> u32 { return TESTED; }
 
-// Whether the device can load single bytes (load_byte).
+// Whether the device can load single bytes (load_byte), and the index buffer of a draw may end within a dword of which
+// shaders can read nothing but the indices.
 fn may_load_bytes() -> bool { return false; }
 
 // The number of invocations per workgroup of a capture.

@@ -154,6 +154,7 @@ fn report(lowered: &Lowered, vertex_input: Option<&VertexInput>) -> Value {
             "general": ids.general,
             "fused": ids.fused,
             "indexed": ids.indexed,
+            "partial_indices": ids.partial_indices,
             "batched": ids.batched,
             "wide_loads": ids.wide_loads,
             "wide_stores": ids.wide_stores,

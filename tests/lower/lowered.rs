@@ -29,6 +29,7 @@ fn what_glslang_emits_is_lowered_to_valid_modules() {
             assert_eq!([ids.topology, ids.restart, ids.general, ids.indexed], [1, 2, 4, 5]);
             assert_eq!([ids.batched, ids.wide_loads, ids.wide_stores], [6, 7, 8]);
             assert_eq!([ids.fused, ids.unchecked, ids.workgroup_size], [9, 10, 11]);
+            assert_eq!(ids.partial_indices, 12);
         }
     }
 }

@@ -114,7 +114,7 @@ fn places(layout: &Layout) -> Vec<(u32, u32, u32, u32, Option<u32>)> {
     layout.outputs.iter().map(|o| (o.buffer, o.offset, o.size(), o.bits, o.location)).collect()
 }
 
-fn all(ids: SpecIds) -> [u32; 10] {
+fn all(ids: SpecIds) -> [u32; 11] {
     [
         ids.topology,
         ids.restart,
@@ -126,6 +126,7 @@ fn all(ids: SpecIds) -> [u32; 10] {
         ids.fused,
         ids.unchecked,
         ids.workgroup_size,
+        ids.partial_indices,
     ]
 }
 
@@ -142,7 +143,9 @@ fn values_decide_the_layout() {
             assert_eq!(places(&lowered.layout), places(&expected.layout));
             // Those of the application are not taken.
             assert!(
-                lowered.spec_ids().is_none_or(|ids| all(ids) == [0, 1, 3, 4, 5, 6, 8, 10, 13, 14])
+                lowered
+                    .spec_ids()
+                    .is_none_or(|ids| all(ids) == [0, 1, 3, 4, 5, 6, 8, 10, 13, 14, 15])
             );
         }
         // The first set is the defaults.
@@ -208,7 +211,7 @@ fn values_that_do_not_fit_are_named() {
     let specialization = [SpecializationConstant { constant_id: 3, data: &[1; 7] }];
     let shader = Shader::new(&words).specialization(&specialization);
     let spec_ids = vertex::lower(&shader).unwrap().spec_ids().map(all);
-    assert_eq!(spec_ids, Some([0, 1, 4, 5, 6, 8, 10, 13, 14, 15]));
+    assert_eq!(spec_ids, Some([0, 1, 4, 5, 6, 8, 10, 13, 14, 15, 16]));
     // A record that outgrows its stride is the layout's error.
     let specialization = [SpecializationConstant { constant_id: 2, data: &200i32.to_ne_bytes() }];
     let shader = Shader::new(&words).specialization(&specialization);

@@ -149,7 +149,10 @@ impl Define for CaptureStubs<'_> {
                 code
             }
             (StubName::WorkgroupSize, Some(shading)) => Code::returning(shading.workgroup_size),
-            (StubName::MayLoadBytes, _) => fixed(linker, self.memory.loads_bytes()),
+            (StubName::MayLoadBytes, _) if self.memory.loads_bytes() => {
+                may_occur(linker, self.spec_ids.partial_indices)
+            }
+            (StubName::MayLoadBytes, _) => fixed(linker, false),
             (StubName::SharesDraws, Some(shading)) => fixed(linker, shading.shares_draws),
             (StubName::ShadesExistingOnly, Some(shading)) => fixed(linker, shading.existing_only),
             (StubName::PipelineTopology, _) => {
@@ -300,5 +303,6 @@ pub(super) fn free_spec_ids(used: &BTreeSet<u32>) -> SpecIds {
         fused: next(),
         unchecked: next(),
         workgroup_size: next(),
+        partial_indices: next(),
     }
 }

@@ -181,6 +181,10 @@ pub struct SpecIds {
     /// The constant with the number of invocations per workgroup. The default is
     /// [`WorkgroupSizes::others`]. Compute backend only.
     pub workgroup_size: u32,
+    /// The boolean constant that says whether a draw may have an index buffer that ends within a dword of which shaders
+    /// can read nothing but the indices. The default is true. It has no effect on a shader that was lowered without
+    /// [loads of single bytes](super::compute::Target::byte_loads). Compute backend only.
+    pub partial_indices: u32,
 }
 
 /// Which alignment a shader declares when it loads or stores vectors of two or four dwords. If a

@@ -170,6 +170,10 @@ pub mod flags {
     /// ([`reaches_far`](super::AttributeDescriptor::reaches_far)). Such a draw needs a Vulkan pipeline for draws of any
     /// kind (`DrawSource::General` in `src/runtime/pipelines/pipeline/compute.rs`).
     pub const FAR_ATTRIBUTES: u32 = 64;
+    /// The index buffer of the draw ends within a dword of which shaders can read nothing but the indices. Such a draw
+    /// needs a Vulkan pipeline that loads single bytes (`Key::partial_indices` in
+    /// `src/runtime/pipelines/pipeline/compute.rs`). Shaders do not read this bit.
+    pub const PARTIAL_INDICES: u32 = 512;
     /// In push constants: the draws are in a [`Batch`](super::Batch).
     pub const HAS_BATCH: u32 = 128;
     /// In push constants: the dispatch is the count pass, which counts the primitives that shaders emit.

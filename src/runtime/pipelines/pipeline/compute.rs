@@ -26,6 +26,9 @@ use vkxfb_rewriter::topology::{PrimitiveTopology, XfbTopology};
 pub(crate) struct Key {
     pub(crate) source: DrawSource,
     pub(crate) indexed: bool,
+    /// Whether an index buffer may end within a dword of which shaders can read nothing but the indices. With device
+    /// addresses few buffers do, because the memory of most buffers has the whole dword.
+    pub(crate) partial_indices: bool,
     /// Whether primitive restart may be enabled. With [`DrawSource::Pushed`]: whether it is enabled.
     pub(crate) restart: bool,
     /// Whether elements of attributes may be missing, accesses may be unaligned, there may be several instances or
@@ -61,6 +64,7 @@ impl Key {
     pub(crate) const ANY: Self = Self {
         source: DrawSource::General,
         indexed: true,
+        partial_indices: false,
         restart: false,
         checked: true,
         topology: None,
@@ -75,15 +79,16 @@ impl Key {
     /// [`Pipeline`](crate::runtime::Pipeline), or `None` if each draw chooses. `may_restart` says whether that
     /// [`Pipeline`](crate::runtime::Pipeline) was created with primitive restart.
     ///
-    /// Only Vulkan pipelines for [`DrawSource::Pushed`] omit code for indices and for checks. A dispatch with another
+    /// Only Vulkan pipelines for [`DrawSource::Pushed`] omit all code for indices, and checks. A dispatch with another
     /// [`DrawSource`] may mix draws with and without indices or checks, and compiling a pipeline for each mixture would
     /// cost more time than it saves.
     fn normal(self, fixed: Option<PrimitiveTopology>, may_restart: bool) -> Self {
         let restart = self.restart && may_restart;
         let indexed = self.indexed || restart || self.source != DrawSource::Pushed;
+        let partial_indices = self.partial_indices && indexed;
         let checked = self.checked || indexed;
         let topology = fixed.map(PrimitiveTopology::xfb_topology).or(self.topology);
-        Self { indexed, restart, checked, topology, ..self }
+        Self { indexed, partial_indices, restart, checked, topology, ..self }
     }
 
     pub(crate) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
@@ -94,9 +99,14 @@ impl Key {
 /// Formats the name of the Vulkan pipeline, for debugging tools.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { source, indexed, restart, checked, topology } = self;
+        let Self { source, indexed, partial_indices, restart, checked, topology } = self;
         write!(f, "vkxfb compute, {source:?}")?;
-        for (is_so, what) in [(*indexed, "indexed"), (*restart, "restart"), (*checked, "checked")] {
+        for (is_so, what) in [
+            (*indexed, "indexed"),
+            (*partial_indices, "partial indices"),
+            (*restart, "restart"),
+            (*checked, "checked"),
+        ] {
             if is_so {
                 write!(f, ", {what}")?;
             }

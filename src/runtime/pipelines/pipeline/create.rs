@@ -147,6 +147,7 @@ impl PipelineSpecialization {
                 (ids.restart, key.restart),
                 (ids.general, key.source == DrawSource::General),
                 (ids.indexed, key.indexed),
+                (ids.partial_indices, key.partial_indices),
                 (ids.batched, key.source == DrawSource::Listed),
                 (ids.fused, key.source == DrawSource::Fused),
                 (ids.unchecked, is_pushed && !key.checked),

@@ -42,7 +42,9 @@ pub struct ExpectedDraws {
     pub restart: bool,
     /// Whether the draws need checks: they have several instances, more workgroups than one axis allows, vertex
     /// buffers of more than 4 GiB, insufficiently aligned buffers, or they read indices or elements beyond the
-    /// bound ranges.
+    /// bound ranges. Without device addresses, so do draws whose index buffers have a bound range that ends within 4
+    /// bytes. With device addresses, a Vulkan pipeline for index buffers whose memory ends within 4 bytes is created
+    /// when a draw first needs it.
     pub checked: bool,
     /// Whether a capture has several draws.
     pub several: bool,
@@ -106,6 +108,17 @@ impl ExpectedDraws {
         is_fixed: bool,
         has_addresses: bool,
     ) -> Result<Vec<Key>, RuntimeError> {
+        let mut keys = self.whole_keys(is_fixed, has_addresses)?;
+        // With device addresses hardly any index buffer needs more.
+        if self.checked && !has_addresses && (self.indexed || self.restart) {
+            let partial = keys.iter().map(|key| Key { partial_indices: true, ..*key });
+            keys.extend(partial.collect::<Vec<_>>());
+        }
+        Ok(keys)
+    }
+
+    /// Returns the keys for index buffers that do not end within a dword.
+    fn whole_keys(&self, is_fixed: bool, has_addresses: bool) -> Result<Vec<Key>, RuntimeError> {
         let Self { large, indexed, restart, checked, several, counted, indirect, .. } = *self;
         let topology = Some(known_topology(self.topology)?.xfb_topology());
         let pushed = Key { topology, indexed, restart, checked, ..Key::of(DrawSource::Pushed) };

@@ -139,6 +139,9 @@ impl Collector {
                 return Err(RuntimeError::PartialDword { what, end, memory });
             }
             command.flags |= indices.size | if self.bound.restart { flags::RESTART } else { 0 };
+            if indices.partial_end.is_some() {
+                command.flags |= flags::PARTIAL_INDICES;
+            }
             command.index_address = split(indices.address);
             command.index_limit = indices.limit;
             command.restart_index = indices.restart_index;

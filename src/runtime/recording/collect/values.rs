@@ -604,6 +604,11 @@ impl CollectedDraw {
         self.command.flags & flags::INDEX_SIZE != 0
     }
 
+    /// Whether the index buffer ends within a dword of which shaders can read nothing but the indices.
+    pub(in crate::runtime::recording) const fn has_partial_indices(&self) -> bool {
+        self.command.flags & flags::PARTIAL_INDICES != 0
+    }
+
     /// Whether elements of an attribute may begin 4 GiB or more after the first element.
     pub(in crate::runtime::recording) const fn reaches_far(&self) -> bool {
         self.command.flags & flags::FAR_ATTRIBUTES != 0

@@ -70,6 +70,7 @@ impl Planner<'_> {
         };
         let block = self.plan.upload(fused, size_of::<Fused>());
         let topology = Some(draw.topology.xfb_topology());
+        let partial_indices = draw.has_partial_indices();
         let size = fold(workgroups.into(), self.limits.workgroups_per_axis)?;
         self.plan.steps.extend([
             Step::Barrier {
@@ -78,7 +79,7 @@ impl Planner<'_> {
                 then: Touched::CapturedAndCounted,
             },
             Step::Capture(CaptureStep {
-                key: Key { topology, ..Key::of(DrawSource::Fused) },
+                key: Key { topology, partial_indices, ..Key::of(DrawSource::Fused) },
                 state: draw.state,
                 draws: Draws::Fused(unclamped_draw(&draw.command), block),
                 size: Size::Direct(size),

@@ -221,7 +221,10 @@ impl Planner<'_> {
             let topologies = draws[range.clone()].iter().map(|draw| draw.topology);
             let topology = topologies.fold(Some(head.topology.xfb_topology()), joined_topology);
             let topology = shared_topology(topology, workgroups.into(), small);
-            listed.push((range, Key { topology, ..Key::of(source) }, blocks as u32, workgroups));
+            let partial_indices =
+                draws[range.clone()].iter().any(|draw| draw.has_partial_indices());
+            let key = Key { topology, partial_indices, ..Key::of(source) };
+            listed.push((range, key, blocks as u32, workgroups));
         }
         let block = BlockId(self.plan.blocks.len());
         let per_axis = self.limits.workgroups_per_axis;

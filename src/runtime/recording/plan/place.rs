@@ -58,6 +58,8 @@ pub(super) struct Dispatch {
     pub(super) workgroups: u32,
     /// The key of the Vulkan pipeline for the first draw, if the dispatch has only that draw.
     own: Key,
+    /// Whether the index buffer of any draw ends within a dword ([`Key::partial_indices`]).
+    partial_indices: bool,
     /// The topology of the draws, or `None` if they have different decompositions.
     topology: Option<XfbTopology>,
     /// The number of workgroups that the draws have in a shared dispatch. `None` if the first draw needs its own
@@ -79,7 +81,7 @@ impl Dispatch {
     pub(super) fn key_by_kernel(&self, small: u32) -> Key {
         let source = if self.count > 1 { DrawSource::Listed } else { DrawSource::General };
         let topology = shared_topology(self.topology, self.workgroups.into(), small);
-        Key { topology, ..Key::of(source) }
+        Key { topology, partial_indices: self.partial_indices, ..Key::of(source) }
     }
 }
 
@@ -278,6 +280,7 @@ impl Planner<'_> {
             workgroups: columns * rows,
             shared,
             own,
+            partial_indices: draw.has_partial_indices(),
             topology: Some(draw.topology.xfb_topology()),
         };
         self.place(placed, draw, dispatch);
@@ -314,6 +317,7 @@ impl Planner<'_> {
             placed.first_workgroup = before;
             last.count += 1;
             last.topology = joined_topology(last.topology, draw.topology);
+            last.partial_indices |= own.partial_indices;
             last.shared = Some(before + more);
             last.workgroups = before + more;
         } else {
@@ -415,7 +419,8 @@ impl Planner<'_> {
             return Key::ANY;
         }
         let topology = Some(draw.topology.xfb_topology());
-        Key { indexed, checked, topology, ..Key::of(DrawSource::Pushed) }
+        let partial_indices = draw.has_partial_indices();
+        Key { indexed, partial_indices, checked, topology, ..Key::of(DrawSource::Pushed) }
     }
 
     /// Plans captures of the placed draws.

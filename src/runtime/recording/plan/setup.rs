@@ -39,6 +39,8 @@ pub(in crate::runtime::recording) struct Group {
     state: usize,
     /// Whether primitive restart is enabled for the draws.
     is_restarted: bool,
+    /// Whether the index buffer of any draw ends within a dword ([`Key::partial_indices`]).
+    partial_indices: bool,
     /// With geometry or tessellation shaders: the queries that all draws of the group add to. `None` for other draws.
     queries: Option<Queries>,
     /// The topology of the draws, or `None` if they have different decompositions.
@@ -56,7 +58,8 @@ impl Group {
     pub(super) fn key(&self, is_known: bool, small: u32) -> Key {
         let source = if is_known { DrawSource::Pushed } else { DrawSource::General };
         let topology = shared_topology(self.topology, self.most, small);
-        Key { restart: self.is_restarted, topology, ..Key::of(source) }
+        let Self { is_restarted: restart, partial_indices, .. } = *self;
+        Key { restart, partial_indices, topology, ..Key::of(source) }
     }
 
     /// Whether a draw can join the group: it must have the same state and the same setting of primitive restart, and
@@ -243,12 +246,14 @@ impl Planner<'_> {
                 last.draws += 1;
                 last.most = last.most.saturating_add(most);
                 last.topology = joined_topology(last.topology, draw.topology);
+                last.partial_indices |= draw.has_partial_indices();
             } else {
                 groups.push(Group {
                     workgroup_size: size,
                     draws: 1,
                     state: draw.state,
                     is_restarted: draw.is_restarted(),
+                    partial_indices: draw.has_partial_indices(),
                     queries,
                     topology: Some(draw.topology.xfb_topology()),
                     most,
