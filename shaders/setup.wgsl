@@ -342,20 +342,20 @@ fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
 // vertices or indices.
 fn draw_of(command: DrawCommand, arguments: Arguments) -> Draw {
     return Draw(
-        command.topology,
         command.flags,
         0u,
         0u,
         arguments.count,
         arguments.instance_count,
         arguments.base_vertex,
-        arguments.first_instance,
-        command.draw_index,
         0u,
         0u,
-        arguments.index_limit,
         arguments.index_address,
+        arguments.index_limit,
         0u,
+        command.topology,
+        command.draw_index,
+        arguments.first_instance,
         0u,
     );
 }
@@ -461,10 +461,10 @@ fn store_group(group: u32, size: u32, sums: vec4<u32>, end: u32) {
 }
 
 fn store_draw(at: vec2<u32>, made: Draw, first_workgroup: u32) {
-    store4_aligned(at, 0u, vec4<u32>(made.xfb_topology, made.flags, made.output_count, made.output_end));
-    store4_aligned(at, 4u, vec4<u32>(made.item_count, made.instance_count, made.base_vertex, made.first_instance));
-    store4_aligned(at, 8u, vec4<u32>(made.draw_index, made.base_record, first_workgroup, made.index_limit));
-    store4_aligned(at, 12u, vec4<u32>(made.index_address, made.invocations, made.reciprocal));
+    store4_aligned(at, 0u, vec4<u32>(made.flags, made.output_count, made.output_end, made.item_count));
+    store4_aligned(at, 4u, vec4<u32>(made.instance_count, made.base_vertex, made.base_record, first_workgroup));
+    store4_aligned(at, 8u, vec4<u32>(made.index_address, made.index_limit, made.reciprocal));
+    store4_aligned(at, 12u, vec4<u32>(made.xfb_topology, made.draw_index, made.first_instance, made.invocations));
 }
 
 // Stores the `DrawRestarts` behind the draw at `at`. `table` is the address of its table of restarts.

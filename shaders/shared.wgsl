@@ -38,19 +38,19 @@ fn use_draw_together(workgroup: u32, local: u32) {
     let pushed = sysvals.draw;
     draw = draw_of_words(
         select(
-            vec4<u32>(pushed.xfb_topology, pushed.flags, pushed.output_count, pushed.output_end),
+            vec4<u32>(pushed.flags, pushed.output_count, pushed.output_end, pushed.item_count),
             shared_words(0u), has_batch,
         ),
         select(
-            vec4<u32>(pushed.item_count, pushed.instance_count, pushed.base_vertex, pushed.first_instance),
+            vec4<u32>(pushed.instance_count, pushed.base_vertex, pushed.base_record, pushed.first_workgroup),
             shared_words(2u), has_batch,
         ),
         select(
-            vec4<u32>(pushed.draw_index, pushed.base_record, pushed.first_workgroup, pushed.index_limit),
+            vec4<u32>(pushed.index_address, pushed.index_limit, pushed.reciprocal),
             shared_words(4u), has_batch,
         ),
         select(
-            vec4<u32>(pushed.index_address, pushed.invocations, pushed.reciprocal),
+            vec4<u32>(pushed.xfb_topology, pushed.draw_index, pushed.first_instance, pushed.invocations),
             shared_words(6u), has_batch,
         ),
     );

@@ -8,23 +8,24 @@ struct AttributeDescriptor {
 }
 
 // A draw of a capture. Its counts are clamped to what fits into the capture buffers, except in the push constants of a
-// fused capture.
+// fused capture. A draw in memory is loaded 16 bytes at a time. So the members that most pipelines for listed draws do
+// not need are the last 16 bytes, whose load the compiler then removes.
 struct Draw {
-    xfb_topology: u32,
     flags: u32,
     output_count: u32,
     output_end: u32,
     item_count: u32,
     instance_count: u32,
     base_vertex: u32,
-    first_instance: u32,
-    draw_index: u32,
     base_record: u32,
     first_workgroup: u32,
-    index_limit: u32,
     index_address: vec2<u32>,
-    invocations: u32,
+    index_limit: u32,
     reciprocal: u32,
+    xfb_topology: u32,
+    draw_index: u32,
+    first_instance: u32,
+    invocations: u32,
 }
 
 // The push constants of a capture, and each of its listed draws. If the draws of the dispatch are not in the push
@@ -32,17 +33,17 @@ struct Draw {
 // restart_table_address, listed_draws_address, listed_draw_count and entries_address.
 struct Sysvals {
     draw: Draw,
-    xfb_address: array<vec2<u32>, 4>,
-    table: vec2<u32>,
-    source: vec2<u32>,
     attributes: array<AttributeDescriptor, 1>,
+    table: vec2<u32>,
+    xfb_address: array<vec2<u32>, 4>,
+    source: vec2<u32>,
 }
 
 // What is bound for a listed draw: the members of its `Sysvals` behind `draw`, without `source`.
 struct Bound {
-    xfb_address: array<vec2<u32>, 4>,
-    table: vec2<u32>,
     attributes: array<AttributeDescriptor, 1>,
+    table: vec2<u32>,
+    xfb_address: array<vec2<u32>, 4>,
 }
 
 // The draws that one dispatch captures, if they are not in the push constants.
@@ -59,7 +60,7 @@ const DRAW_SIZE: u32 = 64u;
 const SYSVALS_SIZE: u32 = 128u;
 const RESTARTED_DRAW_SIZE: u32 = 96u;
 const RESTARTED_BATCH: u32 = 0x80000000u;
-const DRAW_FIRST_WORKGROUP: u32 = 40u;
+const DRAW_FIRST_WORKGROUP: u32 = 28u;
 
 // The bits of Draw.flags.
 const INDEX_SIZE: u32 = 7u; // size of an index in bytes, 0 without an index buffer
@@ -67,6 +68,7 @@ const RESTART: u32 = 8u;
 const LAST_VERTEX: u32 = 16u; // the last vertex of a primitive is the provoking one
 const FAR_ATTRIBUTES: u32 = 64u; // an attribute may have elements 4 GiB or more after the first one
 const HAS_BATCH: u32 = 128u; // only in the push constants: the draws are in a batch
+const BOUND_PER_DRAW: u32 = 256u; // only in the push constants: listed draws differ in what is bound
 const COUNT_PASS: u32 = 1024u; // only in the push constants: the dispatch is the count pass (geometry.wgsl)
 const STREAM_SHIFT: u32 = 11u; // only in the push constants: two bits, the vertex stream that is captured
 // Only in the push constants: side effects happen in the run for another vertex stream.
@@ -80,7 +82,7 @@ var<immediate> sysvals: Sysvals;
 // The draw of this invocation, and for each buffer the offset in bytes at which record 0 begins.
 var<private> draw: Draw;
 var<private> first_bytes: vec4<u32>;
-// If the draw is listed: what is bound for it. Otherwise that is in the push constants.
+// If the draw is listed: what is bound for it, a copy of what the push constants have if all draws have that bound.
 var<private> listed: Bound;
 // If the draw has primitive restart: its table of restarts, and where the draw's indices are in the range of indices
 // that the table covers.
@@ -189,12 +191,15 @@ fn listed_draw(workgroup: u32) -> vec2<u32> {
 fn use_listed_draw(workgroup: u32) {
     let at = listed_draw(workgroup);
     draw = draw_at(at);
-    listed = bound_of_words(
-        load4_aligned(at, 16u),
-        load4_aligned(at, 20u),
-        load4_aligned(at, 24u),
-        load4_aligned(at, 28u),
-    );
+    listed = Bound(sysvals.attributes, sysvals.table, sysvals.xfb_address);
+    if uniformly((sysvals.draw.flags & BOUND_PER_DRAW) != 0u) {
+        listed = bound_of_words(
+            load4_aligned(at, 16u),
+            load4_aligned(at, 20u),
+            load4_aligned(at, 24u),
+            load4_aligned(at, 28u),
+        );
+    }
     first_bytes = vec4<u32>();
     if has_batch() {
         limit_records(load4_aligned(batch_address(), 0u).w);
@@ -222,15 +227,15 @@ fn draw_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Draw
     return Draw(
         a.x, a.y, a.z, a.w,
         b.x, b.y, b.z, b.w,
-        c.x, c.y, c.z, c.w,
-        d.xy, d.z, d.w,
+        c.xy, c.z, c.w,
+        d.x, d.y, d.z, d.w,
     );
 }
 
 fn bound_of_words(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Bound {
-    let xfb_address = array<vec2<u32>, 4>(a.xy, a.zw, b.xy, b.zw);
-    let attributes = array<AttributeDescriptor, 1>(AttributeDescriptor(d.xy, d.z, d.w));
-    return Bound(xfb_address, c.xy, attributes);
+    let attributes = array<AttributeDescriptor, 1>(AttributeDescriptor(a.xy, a.z, a.w));
+    let xfb_address = array<vec2<u32>, 4>(b.zw, c.xy, c.zw, d.xy);
+    return Bound(attributes, b.xy, xfb_address);
 }
 
 // Loads the draw from the sysvals in memory at address `at`. The linker inserts a call of this function if the

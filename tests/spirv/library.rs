@@ -146,13 +146,13 @@ fn sysvals_have_one_layout() {
             )
         }};
     }
-    assert_eq!(layout("Sysvals"), expected!(Sysvals: draw, xfb_address, table, source, attributes));
+    assert_eq!(layout("Sysvals"), expected!(Sysvals: draw, attributes, table, xfb_address, source));
     assert_eq!(
         layout("Draw"),
         expected!(DrawSysvals:
-            xfb_topology, flags, output_count, output_end, item_count, instance_count,
-            base_vertex, first_instance, draw_index, base_record, first_workgroup, index_limit,
-            index_address, invocations, reciprocal)
+            flags, output_count, output_end, item_count, instance_count, base_vertex,
+            base_record, first_workgroup, index_address, index_limit, reciprocal, xfb_topology,
+            draw_index, first_instance, invocations)
     );
     assert_eq!(
         layout("Batch"),
@@ -261,6 +261,7 @@ fn constants_have_one_value() {
         ("INVERTED", flags::INVERTED.into()),
         ("FAR_ATTRIBUTES", flags::FAR_ATTRIBUTES.into()),
         ("HAS_BATCH", flags::HAS_BATCH.into()),
+        ("BOUND_PER_DRAW", flags::BOUND_PER_DRAW.into()),
         ("COUNT_PASS", flags::COUNT_PASS.into()),
         ("STREAM_SHIFT", flags::STREAM_SHIFT.into()),
         ("WITHOUT_EFFECTS", flags::WITHOUT_EFFECTS.into()),

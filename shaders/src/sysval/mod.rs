@@ -37,28 +37,32 @@ pub struct Sysvals {
     /// The draw, if it is in the push constants. Otherwise the functions [`set_batch`](Self::set_batch),
     /// [`set_listed`](Self::set_listed) and [`set_entries`](Self::set_entries) say what these dwords contain.
     pub draw: DrawSysvals,
-    /// The address of each buffer's bound range; 0 if no buffer is bound there.
-    pub xfb_address: [Address; MAX_XFB_BUFFERS],
+    /// The descriptors of the first attributes.
+    pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
     /// The *table*: the address, a multiple of 16, of data for which there is no room here, or 0 if there is none. The
     /// table begins with the application's push constants in the range
     /// [`Lowered::push_constants`](crate::lower::Lowered::push_constants), followed by the descriptors of the
     /// attributes from [`INLINE_ATTRIBUTES`] on.
     pub table: Address,
+    /// The address of each buffer's bound range; 0 if no buffer is bound there.
+    pub xfb_address: [Address; MAX_XFB_BUFFERS],
     /// An address whose meaning depends on which function set it: [`set_batch`](Self::set_batch),
     /// [`set_fused`](Self::set_fused) or [`set_restart_table`](Self::set_restart_table). If none of them did, it is the
     /// address of [`READABLE`] readable bytes: a driver may execute a load in a branch that is not taken.
     pub source: Address,
-    /// The descriptors of the first attributes.
-    pub attributes: [AttributeDescriptor; INLINE_ATTRIBUTES],
 }
 
 impl Sysvals {
     /// Declares that the draws are in memory: an array of `count` [`Sysvals`], directly followed by a `u16` for each
     /// workgroup, the number of its draw. A workgroup never has two draws, because their `DrawIndex` may differ. The
     /// members of each element are those of its draw, which replace the ones here, except for `source`: it is not read.
-    pub fn set_listed(&mut self, draws: Address, count: u32) {
+    /// What is bound is read from each element only if `bound_per_draw` is true. Otherwise it is the same for all draws,
+    /// and is read from here.
+    pub fn set_listed(&mut self, draws: Address, count: u32, bound_per_draw: bool) {
+        let flags = if bound_per_draw { flags::BOUND_PER_DRAW } else { 0 };
+        let item_count = count;
         self.draw =
-            DrawSysvals { index_address: draws, item_count: count, ..DrawSysvals::default() };
+            DrawSysvals { index_address: draws, item_count, flags, ..DrawSysvals::default() };
     }
 
     /// Sets the [`Batch`] at this address. The batch says where the draws are captured. If the draws are not listed,
@@ -102,12 +106,11 @@ impl Sysvals {
     }
 }
 
-/// The parameters for the capture of one draw (`Draw` in the shaders).
+/// The parameters for the capture of one draw (`Draw` in the shaders). The order of the members spares shaders a load,
+/// see there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct DrawSysvals {
-    /// An [`XfbTopology`](crate::topology::XfbTopology).
-    pub xfb_topology: u32,
     /// Bits of [`flags`].
     pub flags: u32,
     /// The number of vertices that one instance writes; with a geometry shader the number of input primitives (or
@@ -124,26 +127,28 @@ pub struct DrawSysvals {
     /// `BaseVertex`: `vertexOffset`, or `firstVertex` for a draw without indices. It is added to
     /// the index or the number of the vertex to get `VertexIndex`.
     pub base_vertex: u32,
-    /// `firstInstance`: `BaseInstance`, and the first value of `InstanceIndex`.
-    pub first_instance: u32,
-    /// `DrawIndex`.
-    pub draw_index: u32,
     /// The number of the draw's first record. Record 0 is the first record of the capture, or with a [`Batch`] the
     /// record at [`Batch::positions`].
     pub base_record: u32,
     /// The number of the draw's first workgroup in its dispatch.
     pub first_workgroup: u32,
-    /// The number of indices that can be read from `index_address` on; further indices are 0.
-    pub index_limit: u32,
     /// The address of the first index of the draw. If there is none, the address of [`READABLE`] readable bytes.
     pub index_address: Address,
+    /// The number of indices that can be read from `index_address` on; further indices are 0.
+    pub index_limit: u32,
+    /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, or with a
+    /// geometry shader the number of items per instance, see [`reciprocal`].
+    pub reciprocal: u32,
+    /// An [`XfbTopology`](crate::topology::XfbTopology).
+    pub xfb_topology: u32,
+    /// `DrawIndex`.
+    pub draw_index: u32,
+    /// `firstInstance`: `BaseInstance`, and the first value of `InstanceIndex`.
+    pub first_instance: u32,
     /// The number of invocations that capture the draw, at most 2^32 - 1. There is one for each
     /// item of each instance, two for each item of a fan, and with a geometry shader one for each
     /// [entry](entries). Workgroups after the last of these invocations store nothing.
     pub invocations: u32,
-    /// (2^32 - 1) / n rounded down, where n is the number of invocations per instance, or with a
-    /// geometry shader the number of items per instance, see [`reciprocal`].
-    pub reciprocal: u32,
 }
 
 /// A factor that replaces the division by `divisor` in shaders: the high dword of its product with
@@ -170,6 +175,8 @@ pub mod flags {
     /// ([`reaches_far`](super::AttributeDescriptor::reaches_far)). Such a draw needs a Vulkan pipeline for draws of any
     /// kind (`DrawSource::General` in `src/runtime/pipelines/pipeline/compute.rs`).
     pub const FAR_ATTRIBUTES: u32 = 64;
+    /// In push constants: the listed draws differ in what is bound.
+    pub const BOUND_PER_DRAW: u32 = 256;
     /// The index buffer of the draw ends within a dword of which shaders can read nothing but the indices. Such a draw
     /// needs a Vulkan pipeline that loads single bytes (`Key::partial_indices` in
     /// `src/runtime/pipelines/pipeline/compute.rs`). Shaders do not read this bit.

@@ -11,8 +11,8 @@ use crate::runtime::pipelines::pipeline::DrawSource;
 use crate::runtime::pipelines::pipeline::Pipeline;
 use crate::runtime::recording::collect::{BoundCaptureBuffer, Collected};
 use crate::runtime::recording::plan::{
-    BatchId, BlockId, CaptureStep, Draws, POSITIONS_SIZE, Size, Step, TURN_WORKGROUPS, Touched,
-    When,
+    BatchId, BlockId, CaptureStep, Contents, Draws, POSITIONS_SIZE, Size, Step, TURN_WORKGROUPS,
+    Touched, Upload, When,
 };
 use crate::runtime::recording::play::{BoundState, Playback, Player};
 use crate::runtime::recording::set_arguments::SetArguments;
@@ -214,10 +214,12 @@ impl Player<'_> {
         let mut sysvals = self.sysvals_of_state(state);
         match draws {
             Draws::Pushed(draw) => sysvals.draw = self.resolved_draw(draw),
-            Draws::Listed(block, count) => sysvals.set_listed(at(block), count as u32),
+            Draws::Listed(block, count) => {
+                sysvals.set_listed(at(block), count as u32, self.differ_in_bound(block));
+            }
             Draws::Emitted { listed, batch, entries, is_count_pass } => {
                 if let Some((block, count)) = listed.filter(|(_, count)| *count > 1) {
-                    sysvals.set_listed(at(block), count as u32);
+                    sysvals.set_listed(at(block), count as u32, self.differ_in_bound(block));
                 }
                 sysvals.set_batch(batch_at(batch));
                 let Collected { stream, has_effects, .. } = *self.collected;
@@ -225,7 +227,7 @@ impl Player<'_> {
             }
             Draws::Resumed(block, count, batch) => {
                 if count > 1 {
-                    sysvals.set_listed(at(block), count as u32);
+                    sysvals.set_listed(at(block), count as u32, self.differ_in_bound(block));
                 }
                 sysvals.set_batch(batch_at(batch));
             }
@@ -246,6 +248,17 @@ impl Player<'_> {
             }
         }
         sysvals
+    }
+
+    /// Whether the draws that a block lists differ in what is bound or set for them.
+    fn differ_in_bound(&self, block: BlockId) -> bool {
+        let Some(Contents::Upload(Upload::Listed { draws, .. })) =
+            self.plan.blocks.get(block.0).map(|block| &block.contents)
+        else {
+            return true;
+        };
+        let listed = self.plan.placed.get(draws.clone()).unwrap_or_default();
+        listed.windows(2).any(|pair| pair[0].state != pair[1].state)
     }
 
     /// Returns the sysvals of the state with index `number`. Their `draw` is the default, and
