@@ -193,7 +193,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                     value = vec4<u32>(workgroups, 0u, value.x, 0u);
                 }
                 let is_start = (starts & (1u << which)) != 0u;
-                sum = sum_runs(local, is_start, value, which);
+                sum = sum_first_runs(local, value_count(), is_start, value, which);
                 if which == GROUP {
                     before_in_group = sum.before;
                 } else if is_start {
@@ -263,6 +263,12 @@ fn load_setup() -> Setup {
     );
 }
 
+// The number of invocations that may have values to sum up. A few commands with one draw each have a value for each
+// draw, and one for the end behind them, which a single step of the scan adds up.
+fn value_count() -> u32 {
+    return select(kernel_width(), 4u, !has_several() && setup.command_count < 4u);
+}
+
 // Whether anything is captured. Otherwise the draws only add to queries.
 fn captures() -> bool {
     return start_room != NONE;
@@ -312,7 +318,7 @@ var<workgroup> round: Round;
 // a new round. A round that ends before the block's last draw takes at least one record. So all blocks together take at
 // most 3 rounds more than there are blocks.
 fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
-    let width = kernel_width();
+    let width = value_count();
     var placed = unplaced;
     var first = 0u;
     while first < width {
@@ -321,7 +327,7 @@ fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
         if local >= first {
             records = fitting(placed, room) * placed.vertices;
         }
-        let before = sum_runs(local, false, vec4<u32>(records, 0u, 0u, 0u), NO_RUN).before.xy;
+        let before = sum_first_runs(local, width, false, vec4<u32>(records, 0u, 0u, 0u), NO_RUN).before.xy;
         if local >= first && before.y == 0u && before.x <= room {
             let left = room - before.x;
             placed.written = min(records, left) / placed.vertices;

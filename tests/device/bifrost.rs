@@ -102,7 +102,8 @@ const MOST: [(&str, f64, f64, u32); 37] = [
     ("mat4, by descriptors, single, strips", 33.0, 8.6, 2),
     ("two attributes, by descriptors, restart, strips", 101.0, 25.7, 2),
     ("mat4, by descriptors, restart, lists", 81.0, 24.0, 2),
-    ("kernel Setup, by address", 157.0, 62.0, 1),
+    // Few draws need few steps of its scans, and leave out the others at run time.
+    ("kernel Setup, by address", 158.0, 64.1, 1),
     ("kernel Setup of several draws, by address", 221.0, 75.2, 1),
     ("kernel Setup with restarts of several draws, by address", 229.0, 85.0, 1),
     ("kernel Setup of later stages of several draws, by address", 187.0, 68.9, 1),
