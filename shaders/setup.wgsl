@@ -69,6 +69,10 @@ const NO_RUN: u32 = 3u;
 // The parameters. They are in shared memory because registers are scarce.
 var<workgroup> setup: Setup;
 
+// The workgroup size of the pipeline for the first group. Most captures have no other group. So it is loaded with the
+// first loads of the kernel, not by loads that wait for the number of a group.
+var<workgroup> first_size: u32;
+
 // Where in each buffer the capture begins, in bytes, and the number of records that fit from there on (NONE if the
 // stream is not captured). They are in shared memory because the kernel needs them at its end, and registers are
 // scarce.
@@ -90,6 +94,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     // Only the first invocation reads and writes the counters.
     if local == 0u {
         setup = load_setup();
+        first_size = load1(setup.groups, 0u);
         let progress = load_progress(progress_address());
         let positions = start_positions(progress, kernel.parameters);
         start_position = positions;
@@ -280,6 +285,9 @@ fn progress_address() -> vec2<u32> {
 
 // The workgroup size of the pipeline that captures the draws of a group.
 fn load_workgroup_size(group: u32) -> u32 {
+    if group == 0u {
+        return first_size;
+    }
     return load1(setup.groups, group);
 }
 

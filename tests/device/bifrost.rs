@@ -103,15 +103,15 @@ const MOST: [(&str, f64, f64, u32); 37] = [
     ("two attributes, by descriptors, restart, strips", 101.0, 25.7, 2),
     ("mat4, by descriptors, restart, lists", 81.0, 24.0, 2),
     // Few draws need few steps of its scans, and leave out the others at run time.
-    ("kernel Setup, by address", 158.0, 64.1, 1),
-    ("kernel Setup of several draws, by address", 221.0, 75.2, 1),
-    ("kernel Setup with restarts of several draws, by address", 229.0, 85.0, 1),
-    ("kernel Setup of later stages of several draws, by address", 187.0, 68.9, 1),
+    ("kernel Setup, by address", 161.0, 64.1, 1),
+    ("kernel Setup of several draws, by address", 224.0, 75.2, 1),
+    ("kernel Setup with restarts of several draws, by address", 232.0, 85.0, 1),
+    ("kernel Setup of later stages of several draws, by address", 191.0, 68.9, 1),
     ("kernel Resume, by address", 28.0, 15.7, 1),
     ("kernel RestartScan, by address", 54.0, 36.0, 1),
     ("kernel EntrySums, by address", 13.0, 5.2, 2),
-    ("kernel Setup of several draws, by descriptors", 692.0, 160.1, 1),
-    ("kernel Setup with restarts of several draws, by descriptors", 709.0, 171.4, 1),
+    ("kernel Setup of several draws, by descriptors", 696.0, 160.3, 1),
+    ("kernel Setup with restarts of several draws, by descriptors", 713.0, 171.8, 1),
 ];
 
 #[test]
