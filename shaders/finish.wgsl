@@ -44,7 +44,7 @@ fn xfb_finish(
         case STORE: { store1(head.xy, 0u, values.x); }
         case END: { end_query(head.xy, values.xy); }
         default: {
-            let before = load4_from_any(sum);
+            let before = load4_aligned_from_any(sum);
             store4(head.xy, 0u, vec4<u32>(add64(before.xy, values.xy), add64(before.zw, values.zw)));
         }
     }
@@ -69,7 +69,7 @@ fn add_to_query(query: vec2<u32>, counted: vec4<u32>, written: vec2<u32>) {
 fn add_to_any_query(query: vec2<u32>, counted: vec4<u32>) {
     let at = address_or(query, kernel.parameters);
     if is_address(query) {
-        store4_to_any(query, 0u, add_pairs(load4_from_any(at), counted));
+        store4_aligned_to_any(query, 0u, add_pairs(load4_aligned_from_any(at), counted));
     }
 }
 

@@ -25,10 +25,13 @@ fn store2(address: vec2<u32>, index: u32, value: vec2<u32>) {}
 fn store3(address: vec2<u32>, index: u32, value: vec3<u32>) {}
 fn store4(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
-// Loads and stores for which the invocations of a workgroup may have addresses in different buffers.
+// Loads for which the invocations of a workgroup may have addresses in different buffers.
 fn load1_from_any(address: vec2<u32>) -> u32 { return 0u; }
 fn load4_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
-fn store4_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
+
+// The same for an address that is a multiple of 16, as store4_aligned takes it.
+fn load4_aligned_from_any(address: vec2<u32>) -> vec4<u32> { return vec4<u32>(); }
+fn store4_aligned_to_any(address: vec2<u32>, index: u32, value: vec4<u32>) {}
 
 // Loads from a buffer that the shader also writes.
 fn load1_written(address: vec2<u32>) -> u32 { return 0u; }

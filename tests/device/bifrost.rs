@@ -110,8 +110,8 @@ const MOST: [(&str, f64, f64, u32); 37] = [
     ("kernel Resume, by address", 28.0, 15.7, 1),
     ("kernel RestartScan, by address", 54.0, 36.0, 1),
     ("kernel EntrySums, by address", 13.0, 5.2, 2),
-    ("kernel Setup of several draws, by descriptors", 696.0, 160.3, 1),
-    ("kernel Setup with restarts of several draws, by descriptors", 713.0, 171.8, 1),
+    ("kernel Setup of several draws, by descriptors", 606.0, 149.7, 1),
+    ("kernel Setup with restarts of several draws, by descriptors", 623.0, 161.1, 1),
 ];
 
 #[test]

@@ -60,6 +60,7 @@ fn specialized(lowered: &Lowered, topology: u32, draws: Draws) -> Vec<u32> {
         (ids.general, u32::from(general).to_ne_bytes()),
         (ids.indexed, u32::from(is_indexed).to_ne_bytes()),
         (ids.unchecked, u32::from(is_plain).to_ne_bytes()),
+        (ids.partial_indices, u32::from(!matches!(draws, Draws::Indexed)).to_ne_bytes()),
         (ids.wide_loads, (wide as u32).to_ne_bytes()),
         (ids.wide_stores, (wide as u32).to_ne_bytes()),
         (ids.batched, u32::from(matches!(draws, Draws::Batched)).to_ne_bytes()),

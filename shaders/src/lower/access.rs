@@ -14,7 +14,8 @@ pub(super) enum User {
     /// A capture. It reads a buffer that it also writes only by loads with [`LoadSource::Written`]. All its other loads
     /// are from buffers that it only reads.
     Capture,
-    /// A kernel. What it wrote itself it only reads by loads with [`LoadSource::Written`] or [`LoadSource::Any`].
+    /// A kernel. What it wrote itself it only reads by loads with [`LoadSource::Written`] [`LoadSource::Any`] or
+    /// [`LoadSource::AlignedAny`].
     Kernel {
         /// Whether a single invocation of the workgroup does the work, so that each load is from one buffer.
         is_serial: bool,
@@ -32,6 +33,8 @@ pub(super) enum LoadSource {
     Written,
     /// Invocations may read different buffers.
     Any,
+    /// Invocations may read different buffers, at addresses that are multiples of the access's size.
+    AlignedAny,
 }
 
 /// The operation of a memory stub.
@@ -48,6 +51,13 @@ pub(super) enum Access {
     AddBytes { address: Id, bytes: Id },
     /// Computes `address` + `a` * `b`.
     MultiplyAdd { address: Id, a: Id, b: Id },
+}
+
+impl LoadSource {
+    /// Whether the address is a multiple of the access's size.
+    pub(super) const fn is_aligned(self) -> bool {
+        matches!(self, Self::Aligned | Self::AlignedAny)
+    }
 }
 
 impl Access {
@@ -77,6 +87,7 @@ impl Access {
             MemoryStub::Load4Written => load(4, LoadSource::Written),
             MemoryStub::Load2Aligned => load_at(2, LoadSource::Aligned),
             MemoryStub::Load4Aligned => load_at(4, LoadSource::Aligned),
+            MemoryStub::Load4AlignedFromAny => load(4, LoadSource::AlignedAny),
             MemoryStub::LoadByte => {
                 let [address] = stub.parameters()?;
                 Ok(Some(Self::LoadByte { address }))
@@ -85,9 +96,9 @@ impl Access {
             MemoryStub::Store2 => store(2, false, false),
             MemoryStub::Store3 => store(3, false, false),
             MemoryStub::Store4 => store(4, false, false),
-            MemoryStub::Store4ToAny => store(4, true, false),
             MemoryStub::Store2Aligned => store(2, false, true),
             MemoryStub::Store4Aligned => store(4, false, true),
+            MemoryStub::Store4AlignedToAny => store(4, true, true),
             MemoryStub::AddBytes => {
                 let [address, bytes] = stub.parameters()?;
                 Ok(Some(Self::AddBytes { address, bytes }))

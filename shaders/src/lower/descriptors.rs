@@ -116,9 +116,9 @@ impl Descriptors {
         let (set, int64) = (self.set, self.int64);
         match access {
             Access::Load { address, index, components, source } => {
-                let size = self.element_size(components, source == LoadSource::Aligned);
+                let size = self.element_size(components, source.is_aligned());
                 let array = match source {
-                    LoadSource::Any => None,
+                    LoadSource::Any | LoadSource::AlignedAny => None,
                     LoadSource::Written => Some(&mut self.writes),
                     LoadSource::Uniform | LoadSource::Aligned => Some(&mut self.reads),
                 };
@@ -133,9 +133,9 @@ impl Descriptors {
                         load(builder, code, array, buffer, first, components)
                     }
                     None if self.user == (User::Kernel { is_serial: true }) => {
-                        self.load_from_either(builder, code, address, components)
+                        self.load_from_either(builder, code, address, components, size)
                     }
-                    None => self.load_from_any(builder, code, address, components),
+                    None => self.load_from_any(builder, code, address, components, size),
                 })
             }
             // Single bytes are only loaded from buffers that no shader of the dispatch writes. For
@@ -176,55 +176,57 @@ impl Descriptors {
         }
     }
 
-    /// Returns the views of binding 1 and of binding 0 whose elements are dwords.
-    fn views_of_dwords(&mut self, builder: &mut Builder<'_>) -> [View; 2] {
+    /// Returns the views of binding 1 and of binding 0 whose elements have `size` bytes.
+    fn both_views(&mut self, builder: &mut Builder<'_>, size: u32) -> [View; 2] {
         let (set, int64) = (self.set, self.int64);
-        [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, DWORD, int64))
+        [&mut self.writes, &mut self.reads].map(|array| array.view(builder, set, size, int64))
     }
 
     /// Generates a load of a kernel with one invocation: through binding 1 if the kernel may also write the buffer,
-    /// otherwise through binding 0.
+    /// otherwise through binding 0. `size` is the size of an element.
     fn load_from_either(
         &mut self,
         builder: &mut Builder<'_>,
         code: &mut Code,
         address: Id,
         components: u32,
+        size: u32,
     ) -> Id {
-        let arrays = self.views_of_dwords(builder);
+        let arrays = self.both_views(builder, size);
         let bool_type = builder.bool();
         let buffer = buffer_index(builder, code, address);
-        let dword = element_index(builder, code, address, DWORD);
+        let first = element_index(builder, code, address, size);
         let count = builder.constant(self.writes.count);
         let is_written = code.value(builder, Op::ULessThan, bool_type, &[buffer.0, count.0]);
         let (values, _) = select(builder, code, is_written, arrays, |builder, code, array| {
-            (load(builder, code, array, buffer, dword, components), None)
+            (load(builder, code, array, buffer, first, components), None)
         });
         join(builder, code, components, values)
     }
 
     /// Generates a load for which invocations of a workgroup may use different buffers. Invocations must not index the
     /// array of buffers by a value that is not uniform, so each buffer is loaded from in a separate branch, with a
-    /// constant index.
+    /// constant index. `size` is the size of an element.
     fn load_from_any(
         &mut self,
         builder: &mut Builder<'_>,
         code: &mut Code,
         address: Id,
         components: u32,
+        size: u32,
     ) -> Id {
-        let [writes, reads] = self.views_of_dwords(builder);
+        let [writes, reads] = self.both_views(builder, size);
         let written = match self.user {
             User::Kernel { .. } => self.writes.count,
             User::Capture => 0,
         };
         let number = code.extract(builder, address, 1);
-        let dword = element_index(builder, code, address, DWORD);
+        let first = element_index(builder, code, address, size);
         let buffers = 0..self.reads.count;
         let value = |builder: &mut Builder<'_>, code: &mut Code, index| {
             let array = if index < written { writes } else { reads };
             let buffer = builder.constant(index);
-            load(builder, code, array, buffer, dword, components)
+            load(builder, code, array, buffer, first, components)
         };
         let join = |builder: &mut Builder<'_>, code: &mut Code, values| {
             join(builder, code, components, values)

@@ -7,7 +7,7 @@ use spirv::{
     StorageClass,
 };
 
-use crate::lower::access::{Access, LoadSource, byte, ulongs, widen_byte};
+use crate::lower::access::{Access, byte, ulongs, widen_byte};
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::{Id, Module, Section};
 
@@ -51,7 +51,7 @@ impl DeviceAddress {
     ) -> Option<Id> {
         match access {
             Access::Load { address, index, components, source } => {
-                let shape = self.shape(builder, components, source == LoadSource::Aligned);
+                let shape = self.shape(builder, components, source.is_aligned());
                 Some(self.load(builder, code, address, index, &shape))
             }
             Access::LoadByte { address } => {

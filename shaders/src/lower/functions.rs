@@ -65,6 +65,7 @@ names! {
         Load1 "load1",
         Load2Aligned "load2_aligned",
         Load4Aligned "load4_aligned",
+        Load4AlignedFromAny "load4_aligned_from_any",
         MayStoreWide "may_store_wide",
         MultiplyAdd "multiply_add",
         PatchControlPoints "patch_control_points",
@@ -143,6 +144,7 @@ names! {
         Load3 "load3",
         Load4 "load4",
         Load4Aligned "load4_aligned",
+        Load4AlignedFromAny "load4_aligned_from_any",
         Load4FromAny "load4_from_any",
         Load4Written "load4_written",
         LoadByte "load_byte",
@@ -154,7 +156,7 @@ names! {
         Store3 "store3",
         Store4 "store4",
         Store4Aligned "store4_aligned",
-        Store4ToAny "store4_to_any",
+        Store4AlignedToAny "store4_aligned_to_any",
     }
 }
 
