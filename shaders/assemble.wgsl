@@ -66,23 +66,25 @@ fn element_of_slot(primitive: Primitive, slot: u32) -> u32 {
     let i = primitive.number;
     let odd = i & 1u;
     let last = is_last_vertex();
-    var element = i * input_vertices() + slot;
-    if is_line_strip() | is_line_strip_adj() {
+    // The number of vertices of a primitive says which topologies are possible.
+    let vertices = input_vertices();
+    var element = i * vertices + slot;
+    if (vertices == 2u || vertices == 4u) && (is_line_strip() | is_line_strip_adj()) {
         element = i + slot;
     }
-    if is_tri_strip() {
+    if vertices == 3u && is_tri_strip() {
         // Odd triangles write their vertices in the order 0 2 1, or 1 0 2 if the last vertex is the provoking
         // one.
         let turned = select(slot ^ 1u, (3u - slot) % 3u, last == 0u);
         element = i + select(slot, select(turned, slot, last == 1u && slot == 2u), odd == 1u);
     }
-    if is_tri_fan() {
+    if vertices == 3u && is_tri_fan() {
         // The hub (the first vertex of the fan) is the last vertex of each triangle, or the first one if the last
         // vertex is the provoking vertex.
         let is_hub = slot == select(2u, 0u, last == 1u);
         element = select(i + slot + 1u - last, 0u, is_hub);
     }
-    if is_tri_strip_adj() {
+    if vertices == 6u && is_tri_strip_adj() {
         element = element_of_strip_with_adjacency(primitive, slot);
     }
     return primitive.start + element;

@@ -42,20 +42,17 @@ fn xfb_entry_sums(
     }
 }
 
-// Stores the two dwords of each entry of a block, and the sum over the block.
+// Replaces the counts of the entries of a block by the sums before each, and stores the sum over the block.
 fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
-    let at = add_bytes(counts_at, ENTRY_SIZE * first);
-    let low = load4_written(at);
-    let high = load4_written(add_bytes(at, 16u));
-    let two = add64(vec2<u32>(low.x, 0u), vec2<u32>(low.z, 0u));
-    let three = add64(two, vec2<u32>(high.x, 0u));
-    let all = add64(three, vec2<u32>(high.z, 0u));
+    let counts = load4_written(add_bytes(counts_at, ENTRY_SIZE * first));
+    let two = add64(vec2<u32>(counts.x, 0u), vec2<u32>(counts.y, 0u));
+    let three = add64(two, vec2<u32>(counts.z, 0u));
+    let all = add64(three, vec2<u32>(counts.w, 0u));
     let before = sum_before(local, all);
-    let after_one = saturated(add64(before, vec2<u32>(low.x, 0u)));
-    let after_three = saturated(add64(before, three));
-    store4_aligned(counts_at, 2u * first, vec4<u32>(low.x, saturated(before), low.z, after_one));
-    store4_aligned(counts_at, 2u * first + 4u, vec4<u32>(high.x, saturated(add64(before, two)), high.z, after_three));
+    let after_one = saturated(add64(before, vec2<u32>(counts.x, 0u)));
+    let after_two = saturated(add64(before, two));
+    store4_aligned(counts_at, first, vec4<u32>(saturated(before), after_one, after_two, saturated(add64(before, three))));
     if local == ENTRY_SUMS_WIDTH - 1u {
         store2(blocks, 2u * block, add64(before, all));
     }
@@ -151,21 +148,47 @@ fn place_job(job: EntryJob, local: u32) {
     let entries = load_entries(address_or(job.entries, kernel.parameters));
     var needed = vec2<u32>();
     let block_count = entries.count / ENTRIES_PER_BLOCK;
-    for (var first = 0u; first < block_count; first += kernel_width()) {
-        let block = first + local;
-        var value = vec2<u32>();
-        if block < block_count {
-            let sum = add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * block);
-            value = vec2<u32>(load1_written(sum), load1_written(add_bytes(sum, 4u)));
-        }
-        let sum = sum_runs(local, false, vec4<u32>(value, 0u, 0u), NO_RUN);
-        if block < block_count {
-            let before = min(saturated(add64(needed, sum.before.xy)), fits);
-            store1(entries.blocks, 2u * block, next_record + before * job.vertices);
-        }
+    let step = BLOCKS_PER_INVOCATION * kernel_width();
+    for (var first = 0u; first < block_count; first += step) {
+        let block = first + BLOCKS_PER_INVOCATION * local;
+        let a = primitives_of_block(entries, block, block_count);
+        let b = primitives_of_block(entries, block + 1u, block_count);
+        let c = primitives_of_block(entries, block + 2u, block_count);
+        let d = primitives_of_block(entries, block + 3u, block_count);
+        let all = add64(add64(a, b), add64(c, d));
+        let sum = sum_runs(local, false, vec4<u32>(all, 0u, 0u), NO_RUN);
+        let before = add64(needed, sum.before.xy);
+        let after_a = add64(before, a);
+        let after_b = add64(after_a, b);
+        place_block(entries, block, block_count, before, a, fits, job.vertices);
+        place_block(entries, block + 1u, block_count, after_a, b, fits, job.vertices);
+        place_block(entries, block + 2u, block_count, after_b, c, fits, job.vertices);
+        place_block(entries, block + 3u, block_count, add64(after_b, c), d, fits, job.vertices);
         needed = add64(needed, sum.last.xy);
     }
     end_job(job, needed, fits, local);
+}
+
+// The number of consecutive blocks that an invocation of xfb_place_entries adds up at once.
+const BLOCKS_PER_INVOCATION: u32 = 4u;
+
+// The number of primitives that the entries of a block emit, or 0 if there is no such block. Then the last block is
+// loaded, so that no load waits for a condition.
+fn primitives_of_block(entries: Entries, block: u32, block_count: u32) -> vec2<u32> {
+    let at = add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * min(block, block_count - 1u));
+    let primitives = vec2<u32>(load1_written(at), load1_written(add_bytes(at, 4u)));
+    return select(vec2<u32>(), primitives, block < block_count);
+}
+
+// Stores for a block where its records begin, if there is such a block: `before` are the primitives of the dispatch
+// before it, and `count` those of the block.
+fn place_block(
+    entries: Entries, block: u32, block_count: u32, before: vec2<u32>, count: vec2<u32>, fits: u32, vertices: u32,
+) {
+    if block < block_count {
+        let record = next_record + min(saturated(before), fits) * vertices;
+        store2_aligned(entries.blocks, 2u * block, vec2<u32>(record, saturated(count)));
+    }
 }
 
 // Writes the `Batch` of a dispatch for the emit pass, and adds its primitives to the queries: `needed` are its

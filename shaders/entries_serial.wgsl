@@ -43,9 +43,8 @@ fn xfb_place_entries_serial(
         let end = block + min(block_count - block, left);
         left -= end - block;
         for (; block < end; block++) {
-            let sum = add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * block);
-            let value = vec2<u32>(load1_written(sum), load1_written(add_bytes(sum, 4u)));
-            store1(sum, 0u, next_record + min(saturated(needed), fits) * job.vertices);
+            let value = primitives_of_block(entries, block, block_count);
+            place_block(entries, block, block_count, needed, value, fits, job.vertices);
             needed = add64(needed, value);
         }
         // The turn stops within the job, or just before its end.

@@ -6,15 +6,16 @@
 // How many primitives a geometry shader emits is known only after it has run. The same pipeline is therefore dispatched
 // twice. The count pass counts the primitives that each entry emits, and stores no records. Then kernels compute where
 // the records of each entry begin, by a prefix sum over these counts (entries.wgsl). The emit pass runs the shaders
-// again, and stores the records. Besides its records, an entry takes only two dwords of memory.
+// again, and stores the records. Besides its records, an entry takes only one dword of memory.
 //
-// The emit pass stores a vertex as soon as it is emitted, into the record of every primitive of the strip that the
-// vertex may be a part of. If the shader ends the strip too early for the last of these primitives, the next strip of
-// the entry overwrites that primitive's records. After the last complete primitive of the entry nothing is stored,
-// because the number of primitives is known from the count pass.
+// Without staging, the emit pass stores a vertex as soon as it is emitted, into the record of every primitive of the
+// strip that the vertex may be a part of. If the shader ends the strip too early for the last of these primitives, the
+// next strip of the entry overwrites that primitive's records. After the last complete primitive of the entry nothing
+// is stored, because the number of primitives is known from the count pass.
 //
-// Neighbouring invocations store records that lie apart, which is slow. If all records of a workgroup fit into shared
-// memory, the workgroup therefore collects them there before it stores them (staged.wgsl).
+// Neighbouring invocations then store records that lie apart, which is slow on most GPUs. With staging, an invocation
+// writes each vertex to shared memory once, and lists the primitives; then the invocations of the workgroup store the
+// records of all listed primitives together (emitted.wgsl).
 //
 // If the shader emits the same number of primitives for every input primitive, and the CPU computes where the draw's
 // records begin, there is no count pass: the number of an input primitive says where its records begin.
@@ -22,11 +23,12 @@
 // The memory of a dispatch for its entries: how many primitives each entry emits, and where the records of each block
 // of consecutive entries begin.
 struct Entries {
-    // The address of an array with two dwords for each entry: the number of primitives that the entry emits, and the
-    // sum of these numbers over the entries before it in its block.
+    // The address of an array with a dword for each entry: the number of primitives that the entry emits, later
+    // replaced by the sum of these numbers over the entries before it in its block.
     counts: vec2<u32>,
     // The address of an array with two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives
-    // that the block emits (64 bits), later replaced by the number of the block's first record (32 bits).
+    // that the block emits (64 bits), later replaced by the number of the block's first record, and the number of
+    // primitives, saturated to 32 bits.
     blocks: vec2<u32>,
     // The number of entries in these blocks: a multiple of ENTRIES_PER_BLOCK. The last entries of a draw may have no
     // primitives: they only fill its last workgroup, or the last block of the dispatch.
@@ -34,7 +36,7 @@ struct Entries {
     reserved: array<u32, 3>,
 }
 
-const ENTRY_SIZE: u32 = 8u;
+const ENTRY_SIZE: u32 = 4u;
 const ENTRY_BLOCK_SIZE: u32 = 8u;
 const ENTRIES_SIZE: u32 = 32u;
 
@@ -58,8 +60,6 @@ var<private> emitted: u32;
 var<private> strip_length: u32;
 // The number of vertices that this invocation of the geometry shader has emitted to the captured stream.
 var<private> run_length: u32;
-// Whether the workgroup stages its records (staged.wgsl), which it does if all of them fit into shared memory.
-var<private> is_staging: bool;
 
 fn load_entries(at: vec2<u32>) -> Entries {
     let addresses = load4(at);
@@ -68,32 +68,19 @@ fn load_entries(at: vec2<u32>) -> Entries {
 
 // The records of an entry, whose numbers the kernels of entries.wgsl have computed.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
-    let counts = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
-    let first = load1(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)), 0u);
-    // At most `limit / vertices` primitives fit. Both counts of the entry are clamped to this number before the
-    // multiplication, so that no product exceeds 32 bits.
+    let block = load2(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
+    let counts = add_bytes(entries.counts, ENTRY_SIZE * entry);
+    // The next entry may be in the next block, whose sums begin at 0. It exists, or the block is followed by memory of
+    // `entries.blocks`.
+    let is_last = (entry + 1u) % ENTRIES_PER_BLOCK == 0u;
+    let before = load1(counts, 0u);
+    let after = select(load1(counts, 1u), block.y, is_last);
+    // At most `limit / vertices` primitives fit. Both numbers are clamped to this number before the multiplication, so
+    // that no product exceeds 32 bits.
     let vertices = output_vertices();
     let limit = draw.output_end;
-    let begin = min(first + min(counts.y, limit / vertices) * vertices, limit);
-    return Segment(begin, min(min(counts.x, limit / vertices) * vertices, limit - begin));
-}
-
-// The records that a workgroup stores, which are consecutive: none in the count pass.
-fn records_of_workgroup(workgroup: u32, exists: bool, entries: Entries) -> Segment {
-    if is_placed() {
-        let number = first_invocation(workgroup);
-        let items = select(0u, draw.item_count * draw.instance_count, exists);
-        let first = min(min(number, draw.invocations) * entry_length(), items);
-        let end = min(number + workgroup_size(), draw.invocations) * entry_length();
-        return records_of_items(first, min(end, items));
-    }
-    let entry = workgroup * workgroup_size();
-    if is_count_pass || entry >= entries.count {
-        return Segment(0u, 0u);
-    }
-    let first = records_of_entry(entries, entry).first;
-    let last = records_of_entry(entries, min(entry + workgroup_size(), entries.count) - 1u);
-    return Segment(first, last.first + last.count - first);
+    let begin = min(block.x + min(before, limit / vertices) * vertices, limit);
+    return Segment(begin, min(min(after - before, limit / vertices) * vertices, limit - begin));
 }
 
 // Whether there is no count pass: the shader always emits the same number of primitives, and the CPU has computed where
@@ -136,19 +123,28 @@ fn may_emit() -> bool {
 
 fn capture_vertex() {
     if !uniformly(is_count_pass) {
-        let before = emitted * output_vertices();
-        let count = entry_records.count - min(entry_records.count, before);
-        let records = records_of_emitted(strip_length);
-        let strip = Segment(entry_records.first + before, count);
-        capture_record(strip, records.x);
-        if output_vertices() > 1u {
-            capture_record(strip, records.y);
-        }
-        if output_vertices() > 2u {
-            capture_record(strip, records.z);
+        if staged_vertices() != 0u {
+            stage_emitted();
+        } else {
+            store_emitted();
         }
     }
     strip_length++;
+}
+
+// Stores the vertex into the records of all primitives that it may be a part of.
+fn store_emitted() {
+    let before = emitted * output_vertices();
+    let count = entry_records.count - min(entry_records.count, before);
+    let records = records_of_emitted(strip_length);
+    let strip = Segment(entry_records.first + before, count);
+    store_record_of(strip, records.x);
+    if output_vertices() > 1u {
+        store_record_of(strip, records.y);
+    }
+    if output_vertices() > 2u {
+        store_record_of(strip, records.z);
+    }
 }
 
 // Called instead of emit_vertex if the shader has several vertex streams. Each pass is for one stream, and ignores the
@@ -171,15 +167,10 @@ fn has_effects() -> bool {
     return !is_count_pass && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
-// Stores the outputs as record `record` of a strip, or writes them to shared memory if the workgroup stages its
-// records. Does nothing if the strip has fewer records.
-fn capture_record(strip: Segment, record: u32) {
+// Stores the outputs as record `record` of a strip. Does nothing if the strip has fewer records.
+fn store_record_of(strip: Segment, record: u32) {
     if record < strip.count {
-        if uniformly(is_staging) {
-            stage_record(strip.first + record - first_output);
-        } else {
-            store_record(strip.first + record);
-        }
+        store_record(strip.first + record);
     }
 }
 
@@ -241,17 +232,22 @@ fn xfb_geometry(
     // An invocation without a draw does not return here: it has to write the count 0 for its entry, because
     // xfb_entry_sums adds up the counts of all entries of a block.
     let exists = begin_draw(workgroup, local);
+    if !may_be_general() && !is_batched() && has_batch() {
+        // The draw is in the push constants, and the batch says where its records begin.
+        draw.output_end = load4_aligned(batch_address(), 0u).w;
+        first_bytes = load4_aligned(batch_address(), 4u);
+    }
     let entry = workgroup * workgroup_size() + local;
     let number = first_invocation(workgroup) + local;
     // The number of items in all instances. An item is an input primitive or a slice of a patch; with primitive restart
     // it is an index, at which a primitive may begin.
-    let items = select(0u, draw.item_count * draw.instance_count, exists & (number < draw.invocations));
-    let first = min(number, draw.invocations) * entry_length();
+    let items = select(0u, draw.item_count * draw.instance_count, exists);
+    let first = min(min(number, draw.invocations) * entry_length(), items);
     let end = min(first + entry_length(), items);
     var entries = Entries();
     if is_placed() {
         is_count_pass = false;
-        entry_records = records_of_items(min(first, end), end);
+        entry_records = records_of_items(first, end);
     } else {
         entries = load_entries(entries_address());
         is_count_pass = (sysvals.draw.flags & COUNT_PASS) != 0u;
@@ -259,42 +255,32 @@ fn xfb_geometry(
             entry_records = records_of_entry(entries, entry);
         }
     }
-    // Without staging the pipeline needs neither these loads nor the code behind the loop, with its barrier.
-    var staged = Segment(0u, 0u);
-    if staged_vertices() != 0u {
-        staged = records_of_workgroup(workgroup, exists, entries);
-    }
-    is_staging = staged.count != 0u && staged.count <= staged_vertices();
-    first_output = staged.first;
     // From here on only `entry_records` limits what is stored. `output_end` limits only how many vertices input
     // assembly takes with primitive restart.
     draw.output_end = MOST_ASSEMBLED;
-    var place = instance_and_lane(min(first, items), draw.item_count);
-    for (var item = first; item < end; item++) {
-        let primitive = primitive_of_lane(place.y);
-        if primitive.exists {
-            run_primitive(place.x, primitive);
-        }
-        place.y++;
-        if place.y == draw.item_count {
-            place = vec2<u32>(place.x + 1u, 0u);
-        }
+    let place = instance_and_lane(first, draw.item_count);
+    if staged_vertices() != 0u && !uniformly(is_count_pass) {
+        emit_staged(place, first, end, local);
+        return;
     }
-    if uniformly(is_staging) {
-        // A shader that reads memory which other invocations write may emit fewer primitives than it did in the count
-        // pass. Then copies of its last outputs are stored for the primitives that are missing. Otherwise the workgroup
-        // would store uninitialised shared memory, which may have data of another program.
-        for (var left = emitted * output_vertices(); left < entry_records.count; left++) {
-            stage_record(entry_records.first + left - first_output);
-        }
-        workgroupBarrier();
-        for (var unit = local; unit < staged.count * staged_units(); unit += workgroup_size()) {
-            store_staged(0u, staged.count, unit, LIST_EMITTED);
-        }
+    var at = place;
+    for (var item = first; item < end; item++) {
+        at = run_item(at);
     }
     // Not every invocation has an entry: a dispatch that is folded into two axes may have more workgroups than needed,
     // in its last row.
     if is_count_pass && entry < entries.count {
-        store1(entries.counts, 2u * entry, emitted);
+        store1(entries.counts, entry, emitted);
     }
+}
+
+// Runs the shaders for an item. `place` is its instance and its number in that instance. Returns the place of the next
+// item.
+fn run_item(place: vec2<u32>) -> vec2<u32> {
+    let primitive = primitive_of_lane(place.y);
+    if primitive.exists {
+        run_primitive(place.x, primitive);
+    }
+    let is_last = place.y + 1u == draw.item_count;
+    return select(vec2<u32>(place.x, place.y + 1u), vec2<u32>(place.x + 1u, 0u), is_last);
 }

@@ -58,7 +58,7 @@ fn run_slice(instance: u32, item: Primitive) {
             let coordinates = tessellated_coordinates(primitive, vertex - primitive * vertices);
             set_evaluation_inputs(current_patch.y, coordinates);
             shade_evaluation();
-            capture_record(entry_records, (emitted - slice.x) * vertices + vertex);
+            store_record_of(entry_records, (emitted - slice.x) * vertices + vertex);
         }
     }
     emitted += slice.y - slice.x;

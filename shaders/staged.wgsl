@@ -20,7 +20,7 @@ fn listing() -> u32 {
 // hub, the vertex that all triangles share (compute.wgsl).
 const LIST_FAN: u32 = 4u;
 
-// The value of `listing` for a geometry shader. No list is needed: record n of the workgroup is staged vertex n.
+// The value of `listing` for a geometry shader, see emitted.wgsl.
 const LIST_EMITTED: u32 = 0u;
 
 // The number of records that are listed for `vertices` staged vertices of a vertex shader. In a fan `vertices` is even.
@@ -31,7 +31,7 @@ fn listed_for(vertices: u32, listing: u32) -> u32 {
 // The number of the staged vertex whose outputs are the record at element `number` of the list.
 fn vertex_of_listed(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
-        return number;
+        return listed_output(number);
     }
     let is_fan = listing >> 2u;
     let third = number / 3u;
@@ -60,8 +60,7 @@ const CACHED_ITEMS: u32 = 0x200000u;
 // The record at element `number` of the list, by the number that store_record takes. NONE if it is not captured.
 fn listed_record(number: u32, listing: u32) -> u32 {
     if listing == LIST_EMITTED {
-        // For geometry shaders only captured records are staged.
-        return first_output + number;
+        return record_of_emitted(number);
     }
     if is_consecutive(listing) {
         let output = first_output + number;

@@ -231,12 +231,17 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.
 fn staged_vertices() -> u32 { return 0u; }
 
+// For geometry shaders: the number of invocations that stage at the same time, which divides that of a workgroup, and
+// the largest number of records that one of them may emit for an item.
+fn stagers() -> u32 { return 64u; }
+fn most_records() -> u32 { return 1u; }
+
 // The number of units of a record, in the capture buffer whose records have the most units. A unit is the part of a
 // record that an invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 
-// Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records.
-// listed_output reads it back.
+// Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records (for geometry
+// shaders the place of a vertex, see emitted.wgsl). listed_output reads it back.
 fn list_output(number: u32, output: u32) {}
 
 fn listed_output(number: u32) -> u32 { return NONE; }

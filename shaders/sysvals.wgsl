@@ -138,9 +138,9 @@ fn listed_draw_count() -> u32 {
     return sysvals.draw.item_count;
 }
 
-// For draws of geometry or tessellation shaders: the address of their `Entries`.
+// For draws of geometry or tessellation shaders that have a batch: the address of their `Entries`.
 fn entries_address() -> vec2<u32> {
-    return vec2<u32>(sysvals.draw.invocations, sysvals.draw.reciprocal);
+    return vec2<u32>(sysvals.draw.base_record, sysvals.draw.first_workgroup);
 }
 
 fn has_batch() -> bool {

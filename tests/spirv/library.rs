@@ -27,7 +27,7 @@ use vkxfb_rewriter::sysval::{
 use vkxfb_rewriter::tessellator::{self, Domain, Spacing};
 use vkxfb_rewriter::topology::XfbTopology;
 
-const SOURCES: [&str; 30] = [
+const SOURCES: [&str; 31] = [
     "sysvals",
     "stubs",
     "wide",
@@ -45,6 +45,7 @@ const SOURCES: [&str; 30] = [
     "fused",
     "shared",
     "staged",
+    "emitted",
     "vertex",
     "restart",
     "draw_commands",
@@ -337,6 +338,7 @@ fn constants_have_one_value() {
         ("LIST_EMITTED", 0),
         ("CACHED_ITEMS", 1 << 21),
         ("ENTRY_SUM_GROUP", 16),
+        ("BLOCKS_PER_INVOCATION", 4),
         ("ENTRY_SUM_GROUPS", u64::from(ENTRY_SUMS_WIDTH) / 16),
     ]);
     assert_eq!(found, expected);

@@ -175,6 +175,8 @@ names! {
     StagingStub {
         ListOutput "list_output",
         ListedOutput "listed_output",
+        MostRecords "most_records",
+        Stagers "stagers",
         StageRecord "stage_record",
         StagedUnits "staged_units",
         StagedVertices "staged_vertices",

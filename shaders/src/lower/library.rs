@@ -118,7 +118,7 @@ impl Define for CaptureStubs<'_> {
         if let Some(name) = StagingStub::of(name)
             && let Some(staging) = self.shading.as_ref().and_then(|s| s.staging.as_ref())
         {
-            return Ok(Some(staging.define(linker, &self.outputs, name, stub)?));
+            return Ok(staging.define(linker, &self.outputs, name, stub)?);
         }
         let Some(name) = StubName::of(name) else { return Ok(None) };
         if let Some(later) = &mut self.later

@@ -10,12 +10,12 @@ use super::setup::Progress;
 /// entries emit are added up, which tells where the records of the next block begin.
 pub const ENTRIES_PER_BLOCK: u32 = 512;
 
-/// The size in bytes of the data of an entry: a dword with the number of primitives that the entry emits, and
-/// a dword with the sum of these numbers over the entries before it in its block.
-pub const ENTRY_SIZE: u64 = 8;
+/// The size in bytes of the data of an entry: a dword with the number of primitives that the entry emits, which is later
+/// replaced by the sum of these numbers over the entries before it in its block.
+pub const ENTRY_SIZE: u64 = 4;
 
 /// The size in bytes of the data of a block of entries: the number of primitives that its entries emit (64 bits), which
-/// is later replaced by the number of the block's first record (32 bits).
+/// is later replaced by the number of the block's first record and the number of primitives (32 bits each).
 pub const ENTRY_BLOCK_SIZE: u64 = 8;
 
 /// The memory of a dispatch for its entries: how many primitives each entry emits, and the number of the first record

@@ -83,7 +83,7 @@ impl Sysvals {
         is_count_pass: bool,
         has_effects: bool,
     ) {
-        [self.draw.invocations, self.draw.reciprocal] = entries;
+        [self.draw.base_record, self.draw.first_workgroup] = entries;
         self.draw.flags |= stream << flags::STREAM_SHIFT;
         if is_count_pass {
             self.draw.flags |= flags::COUNT_PASS;

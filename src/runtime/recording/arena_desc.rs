@@ -172,8 +172,8 @@ impl<'a> PipelineUse<'a> {
     /// Adds what `draws` draws take in geometry and tessellation shaders. `primitives` is the number of input
     /// primitives or patches of all draws and instances, or `u64::MAX` if only the GPU knows it.
     ///
-    /// The size does not depend on what the shader emits: it is 16 to 32 bytes per primitive, up to about 128 MiB, and
-    /// a little per draw. For patches it is 16 to 32 bytes for each slice (consecutive primitives of a patch). All
+    /// The size does not depend on what the shader emits: it is 8 to 16 bytes per primitive, up to about 64 MiB, and
+    /// a little per draw. For patches it is 8 to 16 bytes for each slice (consecutive primitives of a patch). All
     /// vertex streams are included.
     fn add_later_stages(&self, size: ArenaSize, draws: u64, primitives: u64) -> ArenaSize {
         let pipeline = self.pipeline;

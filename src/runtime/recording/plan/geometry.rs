@@ -14,7 +14,7 @@
 //! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
 //! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the entries
 //! of each dispatch to whole blocks of [`ENTRIES_PER_BLOCK`] entries. So the memory of a plan does not depend on how
-//! much is emitted: it is 8 bytes per input primitive, up to 32 MiB, and a little for each draw. A
+//! much is emitted: it is 4 bytes per input primitive, up to 16 MiB, and a little for each draw. A
 //! [part](crate::runtime::recording::collect::Collected::parts) has a limited number of draws.
 
 use crate::runtime::device::barrier::Barrier;
@@ -54,7 +54,7 @@ pub(crate) const fn most_entries(primitives: u64) -> u64 {
 }
 
 /// The largest number of workgroups that add up the counts of entries: enough for a large GPU.
-const MAX_SUM_WORKGROUPS: u32 = 2048;
+const MAX_SUM_WORKGROUPS: u32 = 4096;
 
 /// Like [`MAX_SUM_WORKGROUPS`], if only the GPU knows the number of blocks of entries. A workgroup without a block
 /// costs 20 microseconds on a CPU.
@@ -71,6 +71,8 @@ pub(in crate::runtime::recording) struct EntryGroup {
     /// The block in which the CPU listed the draws, and the number of draws. `None` if the setup kernel divides the
     /// draws into entries.
     listed: Option<(BlockId, usize)>,
+    /// The draw, if the group has a single one whose parameters are passed as push constants.
+    pushed: Option<DrawSysvals>,
     /// The batch that the count pass reads.
     pub(in crate::runtime::recording) count_batch: BatchId,
     size: Size,
@@ -155,6 +157,7 @@ impl Planner<'_> {
             let group = self.plan.entry_groups[number];
             let at = |block, size: usize| BatchId { block, number, size: size as u64 };
             let draws = Draws::Emitted {
+                pushed: group.pushed,
                 listed: group.listed,
                 batch: emit_batches
                     .map_or(group.count_batch, |block| at(block, size_of::<Batch>())),
@@ -223,7 +226,13 @@ impl Planner<'_> {
             let topology = shared_topology(topology, workgroups.into(), small);
             let partial_indices =
                 draws[range.clone()].iter().any(|draw| draw.has_partial_indices());
-            let key = Key { topology, partial_indices, ..Key::of(source) };
+            let mut key = Key { topology, partial_indices, ..Key::of(source) };
+            // For a small draw, a Vulkan pipeline of its own would cost more time to compile than it saves.
+            if workgroups > small
+                && let (1, Some(state)) = (range.len(), self.collected.states.get(head.state))
+            {
+                key = self.key_of(head, state, workgroups, None);
+            }
             listed.push((range, key, blocks as u32, workgroups));
         }
         let block = BlockId(self.plan.blocks.len());
@@ -243,6 +252,11 @@ impl Planner<'_> {
             let size = Size::Direct(fold(workgroups.into(), per_axis)?);
             let blocks = Some([first, blocks]);
             self.add_group(draws[range.start], key, listed, count_batch, size, blocks);
+            if let Some(group) = self.plan.entry_groups.last_mut()
+                && key.source == DrawSource::Pushed
+            {
+                group.pushed = self.plan.placed.get(range.start).map(|placed| placed.draw);
+            }
         }
         self.push_barrier(Barrier::BeforeCountPass, Touched::Unknown);
         let counts = self.entry_counts();
@@ -317,6 +331,7 @@ impl Planner<'_> {
             queries: Queries::of(&draw.command),
             vertices: geometry.output_vertices,
             listed,
+            pushed: None,
             count_batch,
             size,
             blocks,

@@ -386,8 +386,9 @@ impl Planner<'_> {
         }
     }
 
-    /// The key of the Vulkan pipeline for a draw with its own dispatch.
-    fn key_of(
+    /// The key of the Vulkan pipeline for a draw with its own dispatch, which has `workgroups` workgroups, and in a
+    /// shared dispatch `shared`.
+    pub(super) fn key_of(
         &self,
         draw: &CollectedDraw,
         state: &State,
@@ -399,7 +400,7 @@ impl Planner<'_> {
         if !self.is_single(draw, state) {
             return Key::ANY;
         }
-        let most = if properties.is_staged {
+        let most = if properties.is_staged && properties.geometry.is_none() {
             self.limits.shared_workgroups
         } else {
             self.limits.workgroups_per_axis
@@ -407,15 +408,15 @@ impl Planner<'_> {
         let end = u64::from(base_vertex) + u64::from(count);
         let indexed = draw.is_indexed();
         let checked = indexed
-            || properties.geometry.is_some()
             || !self.is_aligned(state)
             || workgroups > most
             || instance_count != 1
             || end > properties.vertices.into()
             || first_instance >= properties.instances;
         // A checked Vulkan pipeline for the topology of a small draw would cost more time to compile than it saves.
-        // Unchecked pipelines compile fast.
-        if checked && shared.is_some() && properties.fixed_topology.is_none() {
+        // Unchecked pipelines compile fast, unless they have further stages.
+        let compiles_fast = !checked && properties.geometry.is_none();
+        if !compiles_fast && shared.is_some() && properties.fixed_topology.is_none() {
             return Key::ANY;
         }
         let topology = Some(draw.topology.xfb_topology());

@@ -85,7 +85,7 @@ pub(in crate::runtime::recording) struct CaptureStep {
 /// | `Listed` | `Listed` |
 /// | `Resumed` | `Listed`; `General` for a single draw |
 /// | `Batch` | `General` |
-/// | `Emitted` | `Listed`; `General` for a single draw, or for draws of the setup kernel |
+/// | `Emitted` | `Pushed`; `Listed` for several draws; `General` for a small one, or for draws of the setup kernel |
 /// | `Fused` | `Fused` |
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::runtime::recording) enum Draws {
@@ -97,9 +97,11 @@ pub(in crate::runtime::recording) enum Draws {
     /// One or more draws in a block of [`Upload::Listed`](crate::runtime::recording::plan::Upload::Listed); the second
     /// member is their number. A batch that the resume kernel wrote says where they are captured.
     Resumed(BlockId, usize, BatchId),
-    /// Draws of a geometry or tessellation shader. Either the CPU `listed` these draws, or they are in a batch that the
-    /// setup kernel wrote. For the emit pass, the `batch` that the place kernel wrote says where they are captured.
+    /// Draws of a geometry or tessellation shader: a single draw that is `pushed` in push constants, draws that the CPU
+    /// `listed`, or else draws in a batch that the setup kernel wrote. For the emit pass, the `batch` that the place
+    /// kernel wrote says where they are captured.
     Emitted {
+        pushed: Option<DrawSysvals>,
         listed: Option<(BlockId, usize)>,
         batch: BatchId,
         entries: BatchId,

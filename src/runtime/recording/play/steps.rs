@@ -217,8 +217,10 @@ impl Player<'_> {
             Draws::Listed(block, count) => {
                 sysvals.set_listed(at(block), count as u32, self.differ_in_bound(block));
             }
-            Draws::Emitted { listed, batch, entries, is_count_pass } => {
-                if let Some((block, count)) = listed.filter(|(_, count)| *count > 1) {
+            Draws::Emitted { pushed, listed, batch, entries, is_count_pass } => {
+                if let Some(draw) = pushed {
+                    sysvals.draw = self.resolved_draw(draw);
+                } else if let Some((block, count)) = listed.filter(|(_, count)| *count > 1) {
                     sysvals.set_listed(at(block), count as u32, self.differ_in_bound(block));
                 }
                 sysvals.set_batch(batch_at(batch));

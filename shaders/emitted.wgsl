@@ -1,0 +1,102 @@
+// Staging of what geometry shaders emit. An invocation writes each vertex that it emits to shared memory once, although
+// the vertex may be a part of three primitives, and lists each primitive that the vertex completes. Then the invocations
+// of the workgroup store the records of the listed primitives together: neighbouring invocations store neighbouring
+// bytes.
+//
+// Shared memory has a place for each vertex that may be emitted for an item (an input primitive), so the shaders run
+// once per item whatever they emit. If that is too much for all invocations of the workgroup at once, they take turns.
+
+// The list has most_records() elements for each invocation that stages at the same time: for each record the place of its
+// vertex, or NONE. Behind them is, for each of these invocations, the number of its first record.
+
+// The number of vertices that this invocation has staged for its item.
+var<private> staged_here: u32;
+// Where the records of the item's primitives are in the list, and how many there is room for.
+var<private> list_first: u32;
+var<private> list_room: u32;
+// The number of primitives that the entry emitted before the item.
+var<private> emitted_before: u32;
+// The number of this invocation among those that stage at the same time.
+var<private> stager: u32;
+
+// The places of the vertices that an invocation stages are this far apart. One more than the number of invocations
+// that stage at the same time, so that different invocations and different vertices use different memory banks.
+fn stage_stride() -> u32 {
+    return stagers() + 1u;
+}
+
+// Stages an emitted vertex, and lists the records of the primitive that it completes: for each the place of its vertex.
+fn stage_emitted() {
+    let last = staged_here * stage_stride() + stager;
+    stage_record(last);
+    staged_here++;
+    let vertices = output_vertices();
+    if strip_length + 1u >= vertices {
+        let in_strip = strip_length + 1u - vertices;
+        let record = (emitted + in_strip - emitted_before) * vertices;
+        if record < list_room {
+            let at = list_first + record;
+            if vertices == 3u {
+                // Odd triangles of a strip have their vertices in the order 0 2 1, or 1 0 2 if the last vertex is the
+                // provoking one.
+                let second = last - stage_stride();
+                let first = second - stage_stride();
+                let is_odd = in_strip % 2u == 1u;
+                let turns_first = is_odd && is_last_vertex() == 1u;
+                let turns_last = is_odd && is_last_vertex() == 0u;
+                list_output(at, select(first, second, turns_first));
+                list_output(at + 1u, select(select(second, first, turns_first), last, turns_last));
+                list_output(at + 2u, select(last, second, turns_last));
+            } else {
+                if vertices == 2u {
+                    list_output(at, last - stage_stride());
+                }
+                list_output(at + vertices - 1u, last);
+            }
+        }
+    }
+}
+
+// The record at element `number` of the list, by the number that store_record takes. NONE if it is not captured.
+fn record_of_emitted(number: u32) -> u32 {
+    if listed_output(number) == NONE {
+        return NONE;
+    }
+    let item = number / most_records();
+    return listed_output(stagers() * most_records() + item) + number - item * most_records();
+}
+
+// Runs the shaders for the items `first` to `end` (exclusive) of the invocation's entry, and stores what they emit.
+// `place` is the instance of the first item, and its number in that instance. The loops have the same number of
+// iterations for all invocations of the workgroup, because there are barriers in them.
+fn emit_staged(place: vec2<u32>, first: u32, end: u32, local: u32) {
+    stager = local % stagers();
+    let listed = stagers() * most_records();
+    var at = place;
+    for (var round = 0u; round < entry_length(); round++) {
+        for (var turn = 0u; turn < workgroup_size(); turn += stagers()) {
+            if local - turn < stagers() {
+                let before = min(emitted * output_vertices(), entry_records.count);
+                list_first = stager * most_records();
+                list_room = min(most_records(), entry_records.count - before);
+                list_output(listed + stager, entry_records.first + before);
+                staged_here = 0u;
+                emitted_before = emitted;
+                if first + round < end {
+                    at = run_item(at);
+                }
+                // A shader that reads memory which other invocations write may emit fewer primitives than it did in
+                // the count pass. The records of the others keep their contents.
+                let here = (emitted - emitted_before) * output_vertices();
+                for (var left = min(here, list_room); left < most_records(); left++) {
+                    list_output(list_first + left, NONE);
+                }
+            }
+            workgroupBarrier();
+            for (var unit = local; unit < listed * staged_units(); unit += workgroup_size()) {
+                store_staged(0u, listed, unit, LIST_EMITTED);
+            }
+            workgroupBarrier();
+        }
+    }
+}
