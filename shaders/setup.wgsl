@@ -69,10 +69,6 @@ const NO_RUN: u32 = 3u;
 // The parameters. They are in shared memory because registers are scarce.
 var<workgroup> setup: Setup;
 
-// The workgroup size of the pipeline for the first group. Most captures have no other group. So it is loaded with the
-// first loads of the kernel, not by loads that wait for the number of a group.
-var<workgroup> first_size: u32;
-
 // Where in each buffer the capture begins, in bytes, and the number of records that fit from there on (NONE if the
 // stream is not captured). They are in shared memory because the kernel needs them at its end, and registers are
 // scarce.
@@ -94,7 +90,6 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
     // Only the first invocation reads and writes the counters.
     if local == 0u {
         setup = load_setup();
-        first_size = load1(setup.groups, 0u);
         let progress = load_progress(progress_address());
         let positions = start_positions(progress, kernel.parameters);
         start_position = positions;
@@ -198,7 +193,7 @@ fn xfb_setup(@builtin(local_invocation_index) local: u32) {
                     value = vec4<u32>(workgroups, 0u, value.x, 0u);
                 }
                 let is_start = (starts & (1u << which)) != 0u;
-                sum = sum_first_runs(local, value_count(), is_start, value, which);
+                sum = sum_runs(local, is_start, value, which);
                 if which == GROUP {
                     before_in_group = sum.before;
                 } else if is_start {
@@ -268,12 +263,6 @@ fn load_setup() -> Setup {
     );
 }
 
-// The number of invocations that may have values to sum up. A few commands with one draw each have a value for each
-// draw, and one for the end behind them, which a single step of the scan adds up.
-fn value_count() -> u32 {
-    return select(kernel_width(), 4u, !has_several() && setup.command_count < 4u);
-}
-
 // Whether anything is captured. Otherwise the draws only add to queries.
 fn captures() -> bool {
     return start_room != NONE;
@@ -285,9 +274,6 @@ fn progress_address() -> vec2<u32> {
 
 // The workgroup size of the pipeline that captures the draws of a group.
 fn load_workgroup_size(group: u32) -> u32 {
-    if group == 0u {
-        return first_size;
-    }
     return load1(setup.groups, group);
 }
 
@@ -326,7 +312,7 @@ var<workgroup> round: Round;
 // a new round. A round that ends before the block's last draw takes at least one record. So all blocks together take at
 // most 3 rounds more than there are blocks.
 fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
-    let width = value_count();
+    let width = kernel_width();
     var placed = unplaced;
     var first = 0u;
     while first < width {
@@ -335,7 +321,7 @@ fn place(local: u32, unplaced: DrawPlacement) -> DrawPlacement {
         if local >= first {
             records = fitting(placed, room) * placed.vertices;
         }
-        let before = sum_first_runs(local, width, false, vec4<u32>(records, 0u, 0u, 0u), NO_RUN).before.xy;
+        let before = sum_runs(local, false, vec4<u32>(records, 0u, 0u, 0u), NO_RUN).before.xy;
         if local >= first && before.y == 0u && before.x <= room {
             let left = room - before.x;
             placed.written = min(records, left) / placed.vertices;

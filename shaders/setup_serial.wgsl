@@ -85,7 +85,7 @@ fn xfb_setup_serial(
             break;
         }
         group.number = select(recorded.group, NONE, makes_entries() && is_summing);
-        group.size = load1(setup.groups, recorded.group);
+        group.size = load_workgroup_size(recorded.group);
         // A command without draws counts as one empty draw. The draws of a discarded command have no vertices.
         let existing = existing_draws(recorded);
         let draws = max(1u, existing);

@@ -33,27 +33,22 @@ var<workgroup> ends: array<vec4<u32>, 4>;
 
 // Adds up the values of all invocations over runs of kind `run`. `starts` says whether this invocation's value is the
 // first one of a run.
-fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
-    return sum_first_runs(local, kernel_width(), starts, value, run);
-}
-
-// The same if only the first `count` invocations have values, the others have zeros that start no run. Each step of the
-// scan costs a barrier, and there are as many as the count needs. The result of the others is not defined.
 //
 // The steps are not a loop but written out, because llvmpipe leaves loops after 65,535 iterations per kernel, over all
 // loops. A capture of many draws would exceed that, and the sums would be wrong.
-fn sum_first_runs(local: u32, count: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
+fn sum_runs(local: u32, starts: bool, value: vec4<u32>, run: u32) -> Sum {
+    let width = kernel_width();
     // Nothing before the block's first value is in `sums`: the earlier blocks are added here.
     var scan = Scan(value, starts || local == 0u, 0u);
     if local == 0u && !starts {
         scan.sum = add_pairs(ends[run], value);
     }
     share_sum(local, scan);
-    scan = join_sums(local, scan, 1u, count);
-    scan = join_sums(local, scan, 4u, count);
-    scan = join_sums(local, scan, 16u, count);
-    scan = join_sums(local, scan, 64u, count);
-    let last = sums[scan.half + count - 1u];
+    scan = join_sums(local, scan, 1u);
+    scan = join_sums(local, scan, 4u);
+    scan = join_sums(local, scan, 16u);
+    scan = join_sums(local, scan, 64u);
+    let last = sums[scan.half + width - 1u];
     var before = vec4<u32>();
     if local > 0u {
         before = sums[scan.half + local - 1u];
@@ -66,14 +61,15 @@ fn sum_first_runs(local: u32, count: u32, starts: bool, value: vec4<u32>, run: u
 }
 
 // A step of the scan: extends sums over up to `step` values to sums over up to 4 * `step` values.
-fn join_sums(local: u32, narrow: Scan, step: u32, count: u32) -> Scan {
-    if step >= count {
+fn join_sums(local: u32, narrow: Scan, step: u32) -> Scan {
+    let width = kernel_width();
+    if step >= width {
         return narrow;
     }
     var scan = join_sum_before(local, narrow, step);
     scan = join_sum_before(local, scan, 2u * step);
     scan = join_sum_before(local, scan, 3u * step);
-    scan.half = kernel_width() - narrow.half;
+    scan.half = width - narrow.half;
     share_sum(local, scan);
     return scan;
 }
