@@ -259,8 +259,8 @@ fn xfb_geometry(
     // assembly takes with primitive restart.
     draw.output_end = MOST_ASSEMBLED;
     let place = instance_and_lane(first, draw.item_count);
-    if staged_vertices() != 0u && !uniformly(is_count_pass) {
-        emit_staged(place, first, end, local);
+    if emits_together() && !uniformly(is_count_pass) {
+        emit_together(place, first, end, local);
         return;
     }
     var at = place;
@@ -281,6 +281,10 @@ fn run_item(place: vec2<u32>) -> vec2<u32> {
     if primitive.exists {
         run_primitive(place.x, primitive);
     }
+    return next_item(place);
+}
+
+fn next_item(place: vec2<u32>) -> vec2<u32> {
     let is_last = place.y + 1u == draw.item_count;
     return select(vec2<u32>(place.x, place.y + 1u), vec2<u32>(place.x + 1u, 0u), is_last);
 }

@@ -8,6 +8,9 @@
 //
 // How many primitives a slice has follows from the patch's tessellation levels. So the count pass (geometry.wgsl) runs
 // no evaluation shader, unless a geometry shader follows it.
+//
+// In the emit pass an invocation evaluates and stores the vertices of its slice one after the other, or the invocations
+// of a workgroup do it together for all their slices (emit_patches).
 
 // The patch for which the control shader ran last: its instance, and its number in the instance. The control shader's
 // output variables contain the control points and levels of this patch.
@@ -74,5 +77,123 @@ fn run_slice_geometry(instance: u32, item: Primitive) {
             pass_evaluated(slot);
         }
         run_invocations(current_patch.y);
+    }
+}
+
+// -- Captures in which the invocations of a workgroup evaluate the vertices of all their slices together, so that
+// neighbouring invocations store neighbouring records. Each invocation first shares the patch of its slice: what the
+// evaluation shader takes of it, how it is divided, and which records the slice has. If there is no shared memory for the
+// patches of all invocations at once, the invocations take turns.
+
+// The dwords of a shared slice in the list (list_output).
+const SLICE_RECORDS: u32 = 0u; // the number of its records
+const SLICE_FIRST_RECORD: u32 = 1u;
+const SLICE_FIRST_VERTEX: u32 = 2u; // the number of its first vertex in the patch
+const SLICE_PATCH: u32 = 3u; // the patch's PrimitiveId
+const SLICE_RINGS: u32 = 4u; // Patch.inset, and Patch.outer_triangles above it
+const SLICE_EDGES: u32 = 5u; // a dword for each of the six edges
+const SLICE_SIZE: u32 = 11u;
+
+fn emit_patches(place: vec2<u32>, first: u32, end: u32, local: u32) {
+    var at = place;
+    let sharer = local % stagers();
+    for (var round = 0u; round < entry_length(); round++) {
+        for (var turn = 0u; turn < workgroup_size(); turn += stagers()) {
+            if local - turn < stagers() {
+                list_slice(sharer, SLICE_RECORDS, 0u);
+                if first + round < end {
+                    share_slice(sharer, at);
+                    at = next_item(at);
+                }
+            }
+            workgroupBarrier();
+            evaluate_slices(local);
+            workgroupBarrier();
+        }
+    }
+}
+
+fn list_slice(sharer: u32, dword: u32, value: u32) {
+    list_output(SLICE_SIZE * sharer + dword, value);
+}
+
+fn listed_slice(sharer: u32, dword: u32) -> u32 {
+    return listed_output(SLICE_SIZE * sharer + dword);
+}
+
+// Shares the slice of an item: `place` is its instance and its number in that instance.
+fn share_slice(sharer: u32, place: vec2<u32>) {
+    let item = primitive_of_lane(place.y);
+    if !item.exists {
+        return;
+    }
+    // Evaluating other slices has overwritten what the invocation had of the patch.
+    current_patch = vec2<u32>(NONE, NONE);
+    let slice = begin_slice(place.x, item);
+    let vertices = output_vertices();
+    let before = min(emitted * vertices, entry_records.count);
+    list_slice(sharer, SLICE_RECORDS, min((slice.y - slice.x) * vertices, entry_records.count - before));
+    list_slice(sharer, SLICE_FIRST_RECORD, entry_records.first + before);
+    list_slice(sharer, SLICE_FIRST_VERTEX, slice.x * vertices);
+    list_slice(sharer, SLICE_PATCH, current_patch.y);
+    list_slice(sharer, SLICE_RINGS, divided.inset + (divided.outer_triangles << 1u));
+    for (var edge = 0u; edge < 4u; edge++) {
+        list_slice(sharer, SLICE_EDGES + edge, packed_edge(divided.outer[edge]));
+    }
+    for (var edge = 0u; edge < 2u; edge++) {
+        list_slice(sharer, SLICE_EDGES + 4u + edge, packed_edge(divided.inner[edge]));
+    }
+    for (var slot = 0u; slot < passed_points(); slot++) {
+        share_control_point(sharer, slot);
+    }
+    share_patch(sharer);
+    emitted += slice.y - slice.x;
+}
+
+// An edge in a dword: its fraction has 16 bits, and the numbers of segments have 7 each, at most 65 after with_middle.
+fn packed_edge(edge: Edge) -> u32 {
+    return edge.fraction | (edge.coarse << 16u) | (edge.segments << 24u);
+}
+
+fn unpacked_edge(packed: u32) -> Edge {
+    return Edge(packed >> 24u, (packed >> 16u) & 255u, packed & 0xffffu);
+}
+
+fn take_slice(sharer: u32) {
+    let rings = listed_slice(sharer, SLICE_RINGS);
+    divided.inset = rings & 1u;
+    divided.outer_triangles = rings >> 1u;
+    for (var edge = 0u; edge < 4u; edge++) {
+        divided.outer[edge] = unpacked_edge(listed_slice(sharer, SLICE_EDGES + edge));
+    }
+    for (var edge = 0u; edge < 2u; edge++) {
+        divided.inner[edge] = unpacked_edge(listed_slice(sharer, SLICE_EDGES + 4u + edge));
+    }
+    for (var slot = 0u; slot < passed_points(); slot++) {
+        take_control_point(sharer, slot);
+    }
+    take_patch(sharer);
+}
+
+// Evaluates and stores the vertices of all shared slices, each invocation every so many of them.
+fn evaluate_slices(local: u32) {
+    // The slice of the vertex, and the number of vertices of the slices before it.
+    var sharer = 0u;
+    var before = 0u;
+    for (var vertex = local; ; vertex += workgroup_size()) {
+        while sharer < stagers() && vertex - before >= listed_slice(sharer, SLICE_RECORDS) {
+            before += listed_slice(sharer, SLICE_RECORDS);
+            sharer++;
+        }
+        if sharer >= stagers() {
+            break;
+        }
+        take_slice(sharer);
+        let in_patch = listed_slice(sharer, SLICE_FIRST_VERTEX) + vertex - before;
+        let primitive = in_patch / output_vertices();
+        let coordinates = tessellated_coordinates(primitive, in_patch - primitive * output_vertices());
+        set_evaluation_inputs(listed_slice(sharer, SLICE_PATCH), coordinates);
+        shade_evaluation();
+        store_record(listed_slice(sharer, SLICE_FIRST_RECORD) + vertex - before);
     }
 }

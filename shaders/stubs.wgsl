@@ -208,6 +208,14 @@ fn inner_levels() -> vec2<u32> { return vec2<u32>(); }
 fn pass_control_point(slot: u32) {}
 fn pass_patch() {}
 
+// The same by way of shared memory, which has room for the patches of stagers() invocations: share_control_point and
+// share_patch copy the control shader's outputs there, take_control_point and take_patch from there to the evaluation
+// shader's inputs.
+fn share_control_point(sharer: u32, slot: u32) {}
+fn share_patch(sharer: u32) {}
+fn take_control_point(sharer: u32, slot: u32) {}
+fn take_patch(sharer: u32) {}
+
 // Sets the inputs of the evaluation shader that do not come from the control shader's outputs.
 fn set_evaluation_inputs(primitive: u32, coordinates: vec3<f32>) {}
 
@@ -230,6 +238,11 @@ fn store_record(record: u32) {}
 
 // The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.
 fn staged_vertices() -> u32 { return 0u; }
+
+// Whether the invocations of a workgroup store what the shaders emit together, and the function that does it:
+// emit_staged (emitted.wgsl) or emit_patches (patches.wgsl).
+fn emits_together() -> bool { return false; }
+fn emit_together(place: vec2<u32>, first: u32, end: u32, local: u32) {}
 
 // For geometry shaders: the number of invocations that stage at the same time, which divides that of a workgroup, and
 // the largest number of records that one of them may emit for an item.

@@ -339,6 +339,13 @@ fn constants_have_one_value() {
         ("CACHED_ITEMS", 1 << 21),
         ("ENTRY_SUM_GROUP", 16),
         ("BLOCKS_PER_INVOCATION", 4),
+        ("SLICE_RECORDS", 0),
+        ("SLICE_FIRST_RECORD", 1),
+        ("SLICE_FIRST_VERTEX", 2),
+        ("SLICE_PATCH", 3),
+        ("SLICE_RINGS", 4),
+        ("SLICE_EDGES", 5),
+        ("SLICE_SIZE", 11),
         ("ENTRY_SUM_GROUPS", u64::from(ENTRY_SUMS_WIDTH) / 16),
     ]);
     assert_eq!(found, expected);

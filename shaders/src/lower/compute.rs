@@ -149,7 +149,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let declarations = push_constants.widened(widened).unwrap_or(declarations);
     let undefined = Undefined::of(&module, &declarations, &entry, &layout.outputs);
     undefined.define_values(&mut module, &declarations);
-    let later = match modes {
+    let mut later = match modes {
         Some(modes) => {
             let input = options.vertex_input;
             let modes = (modes, phases);
@@ -177,8 +177,17 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     if shares_draws {
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
-    let staging = match &later {
-        Some(later) => Staging::of_emitted(&mut linker.builder, &layout, &target, &later.modes),
+    let staging = match &mut later {
+        Some(later) => match later.shared_patch_bytes() {
+            Some(bytes) => {
+                let staging = Staging::of_patches(&mut linker.builder, &target, bytes);
+                if let Some(staging) = &staging {
+                    later.share_patches(&mut linker.builder, staging.shared_patches());
+                }
+                staging
+            }
+            None => Staging::of_emitted(&mut linker.builder, &layout, &target, &later.modes),
+        },
         None => Staging::declare(&mut linker.builder, &layout, &target, size),
     };
     let main = match (&later, &staging) {

@@ -46,6 +46,8 @@ names! {
         ConvertUscaled "convert_uscaled",
         DividedInstance "divided_instance",
         DrawIndex "draw_index",
+        EmitPatches "emit_patches",
+        EmitStaged "emit_staged",
         EmitStreamVertex "emit_stream_vertex",
         EmitVertex "emit_vertex",
         EndPrimitive "end_primitive",
@@ -173,6 +175,8 @@ names! {
     /// A function of `shaders/stubs.wgsl` for staging: collecting records in shared memory before
     /// they are stored.
     StagingStub {
+        EmitTogether "emit_together",
+        EmitsTogether "emits_together",
         ListOutput "list_output",
         ListedOutput "listed_output",
         MostRecords "most_records",
@@ -215,6 +219,10 @@ names! {
         PassEvaluated "pass_evaluated",
         PassPatch "pass_patch",
         PassVertex "pass_vertex",
+        ShareControlPoint "share_control_point",
+        SharePatch "share_patch",
+        TakeControlPoint "take_control_point",
+        TakePatch "take_patch",
         PassedPoints "passed_points",
         PipelineTopology "pipeline_topology",
         RunPrimitive "run_primitive",

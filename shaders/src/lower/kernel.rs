@@ -375,6 +375,10 @@ impl Define for KernelStubs {
             | StubName::GeometryInvocations
             | StubName::InnerLevels
             | StubName::InputVertices
+            | StubName::ShareControlPoint
+            | StubName::SharePatch
+            | StubName::TakeControlPoint
+            | StubName::TakePatch
             | StubName::IsBatched
             | StubName::IsFused
             | StubName::MayBeGeneral

@@ -206,6 +206,10 @@ impl Define for CaptureStubs<'_> {
                 | StubName::PassEvaluated
                 | StubName::PassPatch
                 | StubName::PassVertex
+                | StubName::ShareControlPoint
+                | StubName::SharePatch
+                | StubName::TakeControlPoint
+                | StubName::TakePatch
                 | StubName::PassedPoints
                 | StubName::RunPrimitive
                 | StubName::SetControlInputs

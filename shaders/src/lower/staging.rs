@@ -36,6 +36,9 @@ const VERTICES: u32 = 16;
 /// 0.32 with 8 or 16 KiB.
 const EMITTED_BYTES: u32 = 2560;
 
+/// The number of dwords of a slice of a patch in the list of `shaders/patches.wgsl`: `SLICE_SIZE` there.
+const SLICE_SIZE: u32 = 11;
+
 /// The largest number of gaps (runs of dwords that are not captured) in a record. With each gap, copying a unit takes
 /// one more comparison.
 const MAX_GAPS: usize = 4;
@@ -54,17 +57,19 @@ pub(super) struct Staging {
     /// The list of the numbers of the records to copy, `shared uint listed[workgroup size * RECORDS_PER_ITEM]`; with a
     /// geometry shader the list of `shaders/emitted.wgsl`.
     listed: Id,
-    /// What only a geometry shader has.
+    /// What only geometry and tessellation shaders have.
     emitted: Option<Emitted>,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
 }
 
-/// How a workgroup stages what a geometry shader emits.
+/// How a workgroup stages what a geometry shader emits, or the patches of tessellation shaders.
 #[derive(Debug, Clone, Copy)]
 struct Emitted {
+    /// The function of the library that the workgroup runs.
+    function: Function,
     /// The number of invocations that stage at the same time.
     stagers: u32,
-    /// The largest number of records that each of them may emit for an item.
+    /// The largest number of records that each of them may emit for an item; 0 for tessellation shaders.
     records: u32,
 }
 
@@ -136,7 +141,7 @@ impl Staging {
     }
 
     /// Declares the shared memory for the vertices that a geometry shader emits. Returns `None` if they are not staged.
-    /// With tessellation shaders they never are, because a patch mostly has too many vertices.
+    /// Behind tessellation shaders they never are, because a patch mostly has too many vertices.
     ///
     /// If the vertices of all invocations need more than [`EMITTED_BYTES`], a half or a quarter of the invocations stage
     /// at the same time. If even a quarter exceeds the limit of the device, nothing is staged.
@@ -174,8 +179,44 @@ impl Staging {
         let listed = builder.variable(StorageClass::Workgroup, array);
         builder.name(listed, "xfb_listed");
         let buffers = shapes.map(|shape| Some(StagedBuffer::of_planes(builder, shape?, vertices)));
-        let emitted = Some(Emitted { stagers, records });
+        let emitted = Some(Emitted { function: Function::EmitStaged, stagers, records });
         Some(Self { vertices, bytes, listed, emitted, buffers })
+    }
+
+    /// Declares the shared memory for slices of patches (`shaders/patches.wgsl`), beside `bytes_of_patch` bytes for
+    /// each, which are for what the evaluation shader takes of the patch. Returns `None` if there is not enough for a
+    /// sixteenth of the invocations at the same time.
+    pub(super) fn of_patches(
+        builder: &mut Builder<'_>,
+        target: &Target,
+        bytes_of_patch: u32,
+    ) -> Option<Self> {
+        if !builder.module.has_memory_model(MemoryModel::GLSL450) {
+            return None;
+        }
+        let invocations = target.workgroup_sizes.others;
+        let bytes_of_each = bytes_of_patch.checked_add(4 * SLICE_SIZE)?;
+        let fits = |stagers: &u32| {
+            let bytes = bytes_of_each.checked_mul(*stagers);
+            *stagers > 0 && bytes.is_some_and(|bytes| bytes <= target.staging)
+        };
+        let stagers = [1, 2, 4, 8, 16].map(|turns| invocations / turns).into_iter().find(fits)?;
+        let uint = builder.uint();
+        let length = builder.constant(SLICE_SIZE * stagers);
+        let array = builder.declare_new(Op::TypeArray, &[uint.0, length.0]);
+        let listed = builder.variable(StorageClass::Workgroup, array);
+        builder.name(listed, "xfb_listed");
+        let emitted = Some(Emitted { function: Function::EmitPatches, stagers, records: 0 });
+        let buffers = [const { None }; MAX_XFB_BUFFERS];
+        Some(Self { vertices: 0, bytes: bytes_of_each * stagers, listed, emitted, buffers })
+    }
+
+    /// The number of invocations whose patches are in shared memory at the same time; 0 without tessellation shaders.
+    pub(super) fn shared_patches(&self) -> u32 {
+        match self.emitted {
+            Some(Emitted { function: Function::EmitPatches, stagers, .. }) => stagers,
+            _ => 0,
+        }
     }
 
     pub(super) const fn bytes(&self) -> u32 {
@@ -194,9 +235,21 @@ impl Staging {
             StagingStub::StagedUnits => Code::returning(linker.builder.constant(self.most_units())),
             StagingStub::Stagers | StagingStub::MostRecords => {
                 // The bodies in WGSL are for vertex shaders, which do not call these stubs.
-                let Some(Emitted { stagers, records }) = self.emitted else { return Ok(None) };
+                let Some(Emitted { stagers, records, .. }) = self.emitted else { return Ok(None) };
                 let value = if name == StagingStub::Stagers { stagers } else { records };
                 Code::returning(linker.builder.constant(value))
+            }
+            StagingStub::EmitsTogether => {
+                Code::returning(linker.builder.constant_bool(self.emitted.is_some()))
+            }
+            StagingStub::EmitTogether => {
+                let Some(Emitted { function, .. }) = self.emitted else { return Ok(None) };
+                let arguments: [Id; 4] = stub.parameters()?;
+                let function = function.id(linker)?;
+                let (void, mut code) = (linker.builder.void(), Code::default());
+                code.call(&mut linker.builder, void, function, &arguments);
+                code.push(Op::Return, &[]);
+                code
             }
             StagingStub::StageRecord => {
                 let [slot] = stub.parameters()?;

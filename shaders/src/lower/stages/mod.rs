@@ -249,6 +249,19 @@ impl<'a> Later<'a> {
         self.geometry.is_some()
     }
 
+    /// The size in bytes of what the evaluation shader takes of a patch, if the vertices of several patches can be
+    /// evaluated together. `None` without tessellation shaders, or if a geometry shader follows them.
+    pub(super) fn shared_patch_bytes(&self) -> Option<u32> {
+        self.tessellation.as_ref().and_then(Tessellation::shared_bytes)
+    }
+
+    /// Declares the shared memory for what the evaluation shader takes of the patches of `stagers` invocations.
+    pub(super) fn share_patches(&mut self, builder: &mut Builder<'_>, stagers: u32) {
+        if let Some(tessellation) = &mut self.tessellation {
+            tessellation.share(builder, stagers);
+        }
+    }
+
     /// Generates the code that runs before each run of the vertex shader: it resets variables, and
     /// sets undefined values to 0.
     pub(super) fn before_vertex(

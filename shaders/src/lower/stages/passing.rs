@@ -230,6 +230,61 @@ impl Passing {
     }
 }
 
+impl Passing {
+    /// The size in bytes of the inputs (of one vertex) in shared memory. `None` if an input has 64-bit components.
+    pub(super) fn shared_bytes(&self) -> Option<u32> {
+        let bytes = |Input { leaf, .. }: &Input| match (leaf.bits, leaf.count) {
+            (32, 3) => Some(16),
+            (32, count) => Some(4 * count),
+            _ => None,
+        };
+        self.inputs.iter().map(bytes).sum()
+    }
+
+    /// Declares the shared memory for `length` elements of each input.
+    pub(super) fn declare_shared(&self, builder: &mut Builder<'_>, length: u32) -> Vec<Id> {
+        let length = builder.constant(length);
+        let inputs = self.inputs.iter();
+        let shared = inputs.map(|Input { leaf, .. }| {
+            let array = builder.declare_new(Op::TypeArray, &[leaf.ty.0, length.0]);
+            let variable = builder.variable(StorageClass::Workgroup, array);
+            builder.name(variable, "xfb_shared_input");
+            variable
+        });
+        shared.collect()
+    }
+
+    /// Generates the body of a stub that copies outputs to the elements `index` of the `shared` memory of the inputs, or
+    /// if `is_taken` from there to the inputs. In variables with one element per vertex, the stub accesses only the
+    /// element with the index `slot`.
+    pub(super) fn by_shared(
+        &self,
+        builder: &mut Builder<'_>,
+        declarations: &Declarations,
+        slot: Option<Id>,
+        (shared, index): (&[Id], Id),
+        is_taken: bool,
+    ) -> Code {
+        let slots = self.are_per_vertex.map(|is_per_vertex| slot.filter(|_| is_per_vertex));
+        let mut copy = Copy { builder, code: Code::default(), declarations, passing: self, slots };
+        let mut loaded = FxHashMap::default();
+        for (input, shared) in self.inputs.iter().zip(shared) {
+            let ty = copy.builder.pointer(StorageClass::Workgroup, input.leaf.ty);
+            let operands = [shared.0, index.0];
+            let element = copy.code.value(copy.builder, Op::AccessChain, ty, &operands);
+            if is_taken {
+                let value = copy.code.value(copy.builder, Op::Load, input.leaf.ty, &[element.0]);
+                copy.store(&input.leaf, copy.slots[1], value);
+            } else {
+                let value = copy.value(input, &mut loaded);
+                copy.code.push(Op::Store, &[element.0, value.0]);
+            }
+        }
+        copy.code.push(Op::Return, &[]);
+        copy.code
+    }
+}
+
 /// The state of [`Passing::pass`] while it generates code.
 struct Copy<'c, 'm> {
     builder: &'c mut Builder<'m>,

@@ -47,6 +47,9 @@ pub(super) struct Tessellation<'a> {
     /// evaluation shader. `None` if no geometry shader follows.
     evaluated: Option<(Passing, Undefined)>,
     modes: LoweredTessellation,
+    /// The shared memory for the inputs of the evaluation shader, with the elements of several patches: those of control
+    /// points, and those of the patch. `None` if there is none.
+    shared: Option<[Vec<Id>; 2]>,
 }
 
 impl<'a> Tessellation<'a> {
@@ -113,7 +116,29 @@ impl<'a> Tessellation<'a> {
             evaluation: evaluation_stage,
             evaluated,
             modes,
+            shared: None,
         })
+    }
+
+    /// The number of control points that the evaluation shader takes.
+    fn passed_points(&self) -> u32 {
+        self.modes.control_points.min(self.most_passed)
+    }
+
+    /// See [`Later::shared_patch_bytes`](super::Later::shared_patch_bytes).
+    pub(super) fn shared_bytes(&self) -> Option<u32> {
+        if self.evaluated.is_some() {
+            return None;
+        }
+        let points = self.points.shared_bytes()?.checked_mul(self.passed_points())?;
+        self.patch.shared_bytes()?.checked_add(points)
+    }
+
+    /// See [`Later::share_patches`](super::Later::share_patches).
+    pub(super) fn share(&mut self, builder: &mut Builder<'_>, stagers: u32) {
+        let points = self.points.declare_shared(builder, stagers * self.passed_points());
+        let patch = self.patch.declare_shared(builder, stagers);
+        self.shared = Some([points, patch]);
     }
 
     /// Sets the phases of the control shader, which are the parts of its code between barriers; `None` if it has no
@@ -156,8 +181,7 @@ impl<'a> Tessellation<'a> {
             }
             StubName::ControlPoints => Code::returning(linker.builder.constant(control_points)),
             StubName::PassedPoints => {
-                let points = control_points.min(self.most_passed);
-                Code::returning(linker.builder.constant(points))
+                Code::returning(linker.builder.constant(self.passed_points()))
             }
             StubName::BeginPatch => {
                 let mut code = Code::default();
@@ -192,6 +216,31 @@ impl<'a> Tessellation<'a> {
                 self.points.pass(&mut linker.builder, declarations, Some(slot))
             }
             StubName::PassPatch => self.patch.pass(&mut linker.builder, declarations, None),
+            StubName::ShareControlPoint | StubName::TakeControlPoint => {
+                let Some([points, _]) = &self.shared else { return Ok(None) };
+                let [sharer, slot] = stub.parameters()?;
+                let (builder, mut code) = (&mut linker.builder, Code::default());
+                let (uint, each) = (builder.uint(), builder.constant(self.passed_points()));
+                let first = code.value(builder, Op::IMul, uint, &[sharer.0, each.0]);
+                let index = code.value(builder, Op::IAdd, uint, &[first.0, slot.0]);
+                let is_taken = name == StubName::TakeControlPoint;
+                let copied = self.points.by_shared(
+                    builder,
+                    declarations,
+                    Some(slot),
+                    (points, index),
+                    is_taken,
+                );
+                code.copy(copied.words());
+                code
+            }
+            StubName::SharePatch | StubName::TakePatch => {
+                let Some([_, patch]) = &self.shared else { return Ok(None) };
+                let [sharer] = stub.parameters()?;
+                let is_taken = name == StubName::TakePatch;
+                let builder = &mut linker.builder;
+                self.patch.by_shared(builder, declarations, None, (patch, sharer), is_taken)
+            }
             StubName::SetEvaluationInputs => {
                 let [primitive, coordinates] = stub.parameters()?;
                 let given = [
