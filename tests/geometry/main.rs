@@ -65,6 +65,20 @@ fn random_draws_of_geometry_shaders_hold_by_descriptors() {
     batches::run("geometry-descriptors", count, BATCH, open).check();
 }
 
+/// A draw of many workgroups has a Vulkan pipeline of its own, and its parameters in push constants. Here every draw has.
+#[test]
+fn random_draws_of_geometry_shaders_hold_if_all_are_large() {
+    let count = cases("VKXFB_GEOMETRY", 60);
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let open = || {
+            let mut worker = GeometryWorker::by_compute(resources);
+            worker.gpu.set(|settings| settings.max_shared_workgroups = 0);
+            worker
+        };
+        batches::run("geometry-large", count, BATCH, open).check();
+    }
+}
+
 /// The results must not depend on the number of entries that the draws are divided into.
 #[test]
 fn random_draws_of_geometry_shaders_hold_with_two_entries() {

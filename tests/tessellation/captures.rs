@@ -277,6 +277,19 @@ fn random_pipelines_hold(resources: Resources, all: u64) {
     }
 }
 
+/// A draw of many workgroups has a Vulkan pipeline of its own, and its parameters in push constants. Here every draw has.
+#[test]
+fn random_pipelines_hold_if_all_draws_are_large() {
+    for resources in [Resources::Best, Resources::Descriptors] {
+        let mut gpu = device::open_with(OpenOptions { resources, ..Default::default() });
+        gpu.set(|settings| settings.max_shared_workgroups = 0);
+        for case in random(60, false, None) {
+            let found = run(&mut gpu, &case);
+            compare(&case, &found);
+        }
+    }
+}
+
 /// Nothing depends on how many entries the draws are divided into.
 #[test]
 fn random_pipelines_hold_with_two_entries() {
