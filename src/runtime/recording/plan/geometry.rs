@@ -22,7 +22,7 @@ use crate::runtime::device::checks::fold;
 use crate::runtime::device::context::MAX_ENTRIES;
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key};
-use crate::runtime::recording::collect::CollectedDraw;
+use crate::runtime::recording::collect::{CollectedDraw, Position};
 use crate::runtime::recording::plan::place::{
     MAX_LISTED_DRAWS, Placed, joined_topology, listed_workgroups, shared_topology, unclamped_draw,
 };
@@ -227,11 +227,16 @@ impl Planner<'_> {
             let partial_indices =
                 draws[range.clone()].iter().any(|draw| draw.has_partial_indices());
             let mut key = Key { topology, partial_indices, ..Key::of(source) };
+            // Counters may have the capture begin at any multiple of 4 bytes, where a Vulkan pipeline for a single draw
+            // needs to test the alignment.
+            let is_known = matches!(self.collected.position, Position::Known(_));
             // For a small draw, a Vulkan pipeline of its own would cost more time to compile than it saves.
             if workgroups > small
+                && (is_known || self.limits.tests_alignment)
                 && let (1, Some(state)) = (range.len(), self.collected.states.get(head.state))
             {
                 key = self.key_of(head, state, workgroups, None);
+                key.checked |= !is_known;
             }
             listed.push((range, key, blocks as u32, workgroups));
         }
