@@ -167,7 +167,8 @@ impl Staging {
             let list = records.checked_add(1)?.checked_mul(stagers)?.checked_mul(4)?;
             let bytes =
                 units.chain([Some(list)]).try_fold(0u32, |sum, bytes| sum.checked_add(bytes?))?;
-            (invocations % turns == 0 && bytes <= limit).then_some((stagers, vertices, bytes))
+            (invocations.is_multiple_of(turns) && bytes <= limit)
+                .then_some((stagers, vertices, bytes))
         };
         let small = EMITTED_BYTES.min(target.staging);
         let tried = [(1, small), (2, small), (4, small), (4, target.staging)];
@@ -444,7 +445,7 @@ impl Shape {
     const fn plane(&self, vertices: u32) -> u32 {
         let banks = 32 / self.unit;
         let apart = if self.units < banks { banks / self.units } else { 1 };
-        vertices + (apart + banks - vertices % banks) % banks
+        vertices.saturating_add((apart + banks - vertices % banks) % banks)
     }
 
     /// Generates the number of the dword in a record of the capture buffer to which unit `nth` (of
