@@ -33,25 +33,16 @@ fn stage_emitted() {
     let vertices = output_vertices();
     if strip_length + 1u >= vertices {
         let in_strip = strip_length + 1u - vertices;
-        let record = (emitted + in_strip - emitted_before) * vertices;
-        if record < list_room {
-            let at = list_first + record;
-            if vertices == 3u {
-                // Odd triangles of a strip have their vertices in the order 0 2 1, or 1 0 2 if the last vertex is the
-                // provoking one.
-                let second = last - stage_stride();
-                let first = second - stage_stride();
-                let is_odd = in_strip % 2u == 1u;
-                let turns_first = is_odd && is_last_vertex() == 1u;
-                let turns_last = is_odd && is_last_vertex() == 0u;
-                list_output(at, select(first, second, turns_first));
-                list_output(at + 1u, select(select(second, first, turns_first), last, turns_last));
-                list_output(at + 2u, select(last, second, turns_last));
-            } else {
-                if vertices == 2u {
-                    list_output(at, last - stage_stride());
-                }
-                list_output(at + vertices - 1u, last);
+        let before = (emitted - emitted_before) * vertices;
+        if before + in_strip * vertices < list_room {
+            // The first record of the strip in the list. The primitive begins with vertex `in_strip` of the strip.
+            let at = list_first + before;
+            list_output(at + records_of_emitted(in_strip).x, last - (vertices - 1u) * stage_stride());
+            if vertices > 1u {
+                list_output(at + records_of_emitted(in_strip + 1u).y, last - (vertices - 2u) * stage_stride());
+            }
+            if vertices > 2u {
+                list_output(at + records_of_emitted(in_strip + 2u).z, last);
             }
         }
     }
