@@ -150,7 +150,7 @@ fn share_slice(sharer: u32, place: vec2<u32>) {
     emitted += slice.y - slice.x;
 }
 
-// An edge in a dword: its fraction has 16 bits, and the numbers of segments have 7 each, at most 65 after with_middle.
+// An edge in a dword: its fraction has 16 bits, and its numbers of segments are at most MOST_LEVEL.
 fn packed_edge(edge: Edge) -> u32 {
     return edge.fraction | (edge.coarse << 16u) | (edge.segments << 24u);
 }

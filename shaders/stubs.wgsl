@@ -244,8 +244,8 @@ fn staged_vertices() -> u32 { return 0u; }
 fn emits_together() -> bool { return false; }
 fn emit_together(place: vec2<u32>, first: u32, end: u32, local: u32) {}
 
-// For geometry shaders: the number of invocations that stage at the same time, which divides that of a workgroup, and
-// the largest number of records that one of them may emit for an item.
+// The number of invocations that stage, or share their patches, at the same time; the others of the workgroup wait for
+// their turn. For geometry shaders, the largest number of records that one of them may emit for an item.
 fn stagers() -> u32 { return 64u; }
 fn most_records() -> u32 { return 1u; }
 
@@ -253,8 +253,9 @@ fn most_records() -> u32 { return 1u; }
 // record that an invocation copies at once.
 fn staged_units() -> u32 { return 1u; }
 
-// Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records (for geometry
-// shaders the place of a vertex, see emitted.wgsl). listed_output reads it back.
+// Writes `output`, the number of a record or NONE, to element `number` of the workgroup's list of records. listed_output
+// reads it back. For geometry shaders the list has places of vertices (emitted.wgsl), for tessellation shaders slices
+// (patches.wgsl).
 fn list_output(number: u32, output: u32) {}
 
 fn listed_output(number: u32) -> u32 { return NONE; }

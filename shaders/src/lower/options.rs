@@ -86,12 +86,14 @@ pub struct Target {
     /// workgroups run concurrently.
     ///
     /// Records are never staged if they have more than four gaps (runs of bytes that are not
-    /// captured), if the memory model of the module is not `GLSL450`, or with tessellation shaders.
-    /// The records of a vertex shader are not staged if one of the workgroup sizes is odd. With a
-    /// geometry shader, the shared memory is large enough for all records that a workgroup of
-    /// [`others`](WorkgroupSizes::others) invocations may emit, or as large as this limit allows. A
-    /// workgroup stages its records only if all of them fit. If not even one primitive per
-    /// invocation fits, nothing is staged.
+    /// captured), if the memory model of the module is not `GLSL450`, or with a geometry shader behind
+    /// tessellation shaders. The records of a vertex shader are not staged if one of the workgroup
+    /// sizes is odd. With a geometry shader, the shared memory is for all vertices that the invocations
+    /// of a workgroup, a half or a quarter of them may emit for a primitive; if a quarter does not fit,
+    /// nothing is staged. With tessellation shaders it is for what the evaluation shader takes of
+    /// patches, and their vertices are then stored without staging; if the patches of a sixteenth of
+    /// the invocations do not fit, or an input of the evaluation shader has 64-bit components, each
+    /// invocation stores its own vertices.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices
     /// that access each component of a vector separately. The device must have `shaderInt64` enabled.

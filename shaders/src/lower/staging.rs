@@ -1,5 +1,5 @@
-//! This module generates the bodies of the stubs with which `shaders/staged.wgsl` collects vertices
-//! in shared memory.
+//! This module generates the bodies of the stubs with which `shaders/staged.wgsl` and `shaders/emitted.wgsl` collect
+//! vertices in shared memory, and `shaders/patches.wgsl` slices of patches.
 //!
 //! Shared memory contains only the captured dwords of a vertex, in the order of the buffer. The
 //! *gaps* of a record, which are not captured, are left out, because their contents in the buffer

@@ -228,9 +228,7 @@ impl Passing {
         copy.code.push(Op::Return, &[]);
         copy.code
     }
-}
 
-impl Passing {
     /// The size in bytes of the inputs (of one vertex) in shared memory. `None` if an input has 64-bit components.
     pub(super) fn shared_bytes(&self) -> Option<u32> {
         let bytes = |Input { leaf, .. }: &Input| match (leaf.bits, leaf.count) {
