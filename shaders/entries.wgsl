@@ -180,14 +180,15 @@ fn primitives_of_block(entries: Entries, block: u32, block_count: u32) -> vec2<u
     return select(vec2<u32>(), primitives, block < block_count);
 }
 
-// Stores for a block where its records begin, if there is such a block: `before` are the primitives of the dispatch
-// before it, and `count` those of the block.
+// Stores for a block where its records begin and how many of its primitives fit, if there is such a block: `before` are
+// the primitives of the dispatch before it, and `count` those of the block.
 fn place_block(
     entries: Entries, block: u32, block_count: u32, before: vec2<u32>, count: vec2<u32>, fits: u32, vertices: u32,
 ) {
     if block < block_count {
-        let record = next_record + min(saturated(before), fits) * vertices;
-        store2_aligned(entries.blocks, 2u * block, vec2<u32>(record, saturated(count)));
+        let first = min(saturated(before), fits);
+        let record = next_record + first * vertices;
+        store2_aligned(entries.blocks, 2u * block, vec2<u32>(record, min(saturated(count), fits - first)));
     }
 }
 

@@ -27,8 +27,8 @@ struct Entries {
     // replaced by the sum of these numbers over the entries before it in its block.
     counts: vec2<u32>,
     // The address of an array with two dwords for each block of ENTRIES_PER_BLOCK entries: the number of primitives
-    // that the block emits (64 bits), later replaced by the number of the block's first record, and the number of
-    // primitives, saturated to 32 bits.
+    // that the block emits (64 bits), later replaced by the number of the block's first record, and the number of its
+    // primitives that fit.
     blocks: vec2<u32>,
     // The number of entries in these blocks: a multiple of ENTRIES_PER_BLOCK. The last entries of a draw may have no
     // primitives: they only fill its last workgroup, or the last block of the dispatch.
@@ -66,21 +66,47 @@ fn load_entries(at: vec2<u32>) -> Entries {
     return Entries(addresses.xy, addresses.zw, load1(at, 4u), array<u32, 3>());
 }
 
+// The `Entries` of the dispatch. An unchecked capture has both addresses in its push constants. It does not read the
+// number of entries.
+fn entries_of_dispatch() -> Entries {
+    if is_unchecked() {
+        return Entries(entries_address(), sysvals.draw.index_address, 0u, array<u32, 3>());
+    }
+    return load_entries(entries_address());
+}
+
+// Whether an invocation has an entry. A dispatch that is folded into two axes may have more workgroups than needed, in
+// its last row. An unchecked capture is not folded.
+fn has_entry(entries: Entries, entry: u32) -> bool {
+    return is_unchecked() || entry < entries.count;
+}
+
 // The records of an entry, whose numbers the kernels of entries.wgsl have computed.
 fn records_of_entry(entries: Entries, entry: u32) -> Segment {
     let block = load2(add_bytes(entries.blocks, ENTRY_BLOCK_SIZE * (entry / ENTRIES_PER_BLOCK)));
-    let counts = add_bytes(entries.counts, ENTRY_SIZE * entry);
     // The next entry may be in the next block, whose sums begin at 0. It exists, or the block is followed by memory of
     // `entries.blocks`.
+    let sums = load2(add_bytes(entries.counts, ENTRY_SIZE * entry));
     let is_last = (entry + 1u) % ENTRIES_PER_BLOCK == 0u;
-    let before = load1(counts, 0u);
-    let after = select(load1(counts, 1u), block.y, is_last);
-    // At most `limit / vertices` primitives fit. Both numbers are clamped to this number before the multiplication, so
-    // that no product exceeds 32 bits.
+    return records_of_block(block, sums.x, select(sums.y, NONE, is_last));
+}
+
+// The records of the primitives `before` to `after` (exclusive) of a block. `block` are the number of the block's first
+// record, and how many of its primitives fit. So no product exceeds 32 bits.
+fn records_of_block(block: vec2<u32>, before: u32, after: u32) -> Segment {
+    let first = min(before, block.y);
     let vertices = output_vertices();
-    let limit = draw.output_end;
-    let begin = min(block.x + min(before, limit / vertices) * vertices, limit);
-    return Segment(begin, min(min(after - before, limit / vertices) * vertices, limit - begin));
+    return Segment(block.x + first * vertices, (min(after, block.y) - first) * vertices);
+}
+
+// Whether each item is an input primitive for which the shader emits the same number of primitives.
+fn emits_evenly() -> bool {
+    return always_emitted() != 0u && !is_restarted();
+}
+
+// The number of primitives that the shader emits for `items` items, if emits_evenly().
+fn emitted_for(items: u32) -> u32 {
+    return always_emitted() * geometry_invocations() * items;
 }
 
 // Whether there is no count pass: the shader always emits the same number of primitives, and the CPU has computed where
@@ -92,7 +118,7 @@ fn is_placed() -> bool {
 // The records of items (input primitives) `first` to `end` (exclusive) of a draw for which is_placed() is true. The
 // draw's last item may fit only in part; its records then end at draw.output_end.
 fn records_of_items(first: u32, end: u32) -> Segment {
-    let each = always_emitted() * geometry_invocations() * output_vertices();
+    let each = emitted_for(output_vertices());
     let begin = min(draw.base_record + first * each, draw.output_end);
     return Segment(begin, min((end - first) * each, draw.output_end - begin));
 }
@@ -114,7 +140,7 @@ fn emit_vertex() {
 // others ignore further ones, and count each stream by itself. (The specification says nothing of them; Direct3D ends
 // the shader.)
 fn may_emit() -> bool {
-    if most_emitted() == NONE {
+    if always_emitted() != 0u {
         return true;
     }
     run_length++;
@@ -138,12 +164,12 @@ fn store_emitted() {
     let count = entry_records.count - min(entry_records.count, before);
     let records = records_of_emitted(strip_length);
     let strip = Segment(entry_records.first + before, count);
-    store_record_of(strip, records.x);
+    store_record_of(strip, strip_length, records.x);
     if output_vertices() > 1u {
-        store_record_of(strip, records.y);
+        store_record_of(strip, strip_length - 1u, records.y);
     }
     if output_vertices() > 2u {
-        store_record_of(strip, records.z);
+        store_record_of(strip, strip_length - 2u, records.z);
     }
 }
 
@@ -167,11 +193,28 @@ fn has_effects() -> bool {
     return !is_count_pass && !is_repeating && (sysvals.draw.flags & WITHOUT_EFFECTS) == 0u;
 }
 
-// Stores the outputs as record `record` of a strip. Does nothing if the strip has fewer records.
-fn store_record_of(strip: Segment, record: u32) {
-    if record < strip.count {
+// Stores the outputs as record `record` of a strip, which belongs to primitive `primitive` of it. Does nothing if the
+// strip has fewer records. The test of the primitive follows from that of the record, except for the last primitives
+// that the shader has not enough vertices for: it is there for compilers that unroll the shader's loop. They then know
+// the number of each vertex, and that mostly one of its three primitives can exist.
+fn store_record_of(strip: Segment, primitive: u32, record: u32) {
+    if (primitive < most_primitives()) & (emits_one() | (record < strip.count)) {
         store_record(strip.first + record);
     }
+}
+
+// Whether each item emits the vertices of one primitive and no others, and nothing but its records shows whether the
+// shaders have run for it. Then they do not run for an item whose primitive does not fit (run_item), and no record is
+// tested. With all its stores in one block, a compiler can compute what is stored just before: a Mali-G52 has registers
+// for twice as many threads.
+fn emits_one() -> bool {
+    return emits_evenly() && emitted_for(1u) == 1u && most_primitives() == 1u && !shades_existing_only();
+}
+
+// The largest number of primitives of an emitted strip.
+fn most_primitives() -> u32 {
+    let most = min(most_emitted(), NONE - 1u) + 1u;
+    return most - min(most, output_vertices());
 }
 
 // The records that vertex `k` of an emitted strip is written to, counted from the strip's first record: one for each
@@ -217,6 +260,8 @@ fn run_invocations(primitive: u32) {
     for (var invocation = 0u; invocation < geometry_invocations(); invocation++) {
         set_geometry_inputs(primitive, invocation);
         run_length = 0u;
+        // It is 0 already, but compilers do not find that out.
+        strip_length = 0u;
         shade_geometry();
         end_primitive();
     }
@@ -234,7 +279,6 @@ fn xfb_geometry(
     let exists = begin_draw(workgroup, local);
     if !may_be_general() && !is_batched() && has_batch() {
         // The draw is in the push constants, and the batch says where its records begin.
-        draw.output_end = load4_aligned(batch_address(), 0u).w;
         first_bytes = load4_aligned(batch_address(), 4u);
     }
     let entry = workgroup * workgroup_size() + local;
@@ -249,11 +293,23 @@ fn xfb_geometry(
         is_count_pass = false;
         entry_records = records_of_items(first, end);
     } else {
-        entries = load_entries(entries_address());
+        entries = entries_of_dispatch();
         is_count_pass = (sysvals.draw.flags & COUNT_PASS) != 0u;
-        if !is_count_pass && entry < entries.count {
+        if is_count_pass | !has_entry(entries, entry) {
+            entry_records = Segment();
+        } else {
             entry_records = records_of_entry(entries, entry);
         }
+    }
+    if emits_evenly() {
+        // The shader need not run to count what it emits.
+        if is_count_pass {
+            if has_entry(entries, entry) {
+                store1(entries.counts, entry, emitted_for(end - first));
+            }
+            return;
+        }
+        is_count_pass = false;
     }
     // From here on only `entry_records` limits what is stored. `output_end` limits only how many vertices input
     // assembly takes with primitive restart.
@@ -267,9 +323,7 @@ fn xfb_geometry(
     for (var item = first; item < end; item++) {
         at = run_item(at);
     }
-    // Not every invocation has an entry: a dispatch that is folded into two axes may have more workgroups than needed,
-    // in its last row.
-    if is_count_pass && entry < entries.count {
+    if is_count_pass && has_entry(entries, entry) {
         store1(entries.counts, entry, emitted);
     }
 }
@@ -278,7 +332,7 @@ fn xfb_geometry(
 // item.
 fn run_item(place: vec2<u32>) -> vec2<u32> {
     let primitive = primitive_of_lane(place.y);
-    if primitive.exists {
+    if primitive.exists && (!emits_one() || emitted * output_vertices() < entry_records.count) {
         run_primitive(place.x, primitive);
     }
     return next_item(place);

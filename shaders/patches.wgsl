@@ -61,7 +61,10 @@ fn run_slice(instance: u32, item: Primitive) {
             let coordinates = tessellated_coordinates(primitive, vertex - primitive * vertices);
             set_evaluation_inputs(current_patch.y, coordinates);
             shade_evaluation();
-            store_record_of(entry_records, (emitted - slice.x) * vertices + vertex);
+            let record = (emitted - slice.x) * vertices + vertex;
+            if record < entry_records.count {
+                store_record(entry_records.first + record);
+            }
         }
     }
     emitted += slice.y - slice.x;
@@ -138,10 +141,10 @@ fn share_slice(sharer: u32, place: vec2<u32>) {
     list_slice(sharer, SLICE_PATCH, current_patch.y);
     list_slice(sharer, SLICE_RINGS, divided.inset + (divided.outer_triangles << 1u));
     for (var edge = 0u; edge < 4u; edge++) {
-        list_slice(sharer, SLICE_EDGES + edge, packed_edge(divided.outer[edge]));
+        list_slice(sharer, SLICE_EDGES + edge, divided.outer[edge]);
     }
     for (var edge = 0u; edge < 2u; edge++) {
-        list_slice(sharer, SLICE_EDGES + 4u + edge, packed_edge(divided.inner[edge]));
+        list_slice(sharer, SLICE_EDGES + 4u + edge, divided.inner[edge]);
     }
     for (var slot = 0u; slot < passed_points(); slot++) {
         share_control_point(sharer, slot);
@@ -150,24 +153,15 @@ fn share_slice(sharer: u32, place: vec2<u32>) {
     emitted += slice.y - slice.x;
 }
 
-// An edge in a dword: its fraction has 16 bits, and its numbers of segments are at most MOST_LEVEL.
-fn packed_edge(edge: Edge) -> u32 {
-    return edge.fraction | (edge.coarse << 16u) | (edge.segments << 24u);
-}
-
-fn unpacked_edge(packed: u32) -> Edge {
-    return Edge(packed >> 24u, (packed >> 16u) & 255u, packed & 0xffffu);
-}
-
 fn take_slice(sharer: u32) {
     let rings = listed_slice(sharer, SLICE_RINGS);
     divided.inset = rings & 1u;
     divided.outer_triangles = rings >> 1u;
     for (var edge = 0u; edge < 4u; edge++) {
-        divided.outer[edge] = unpacked_edge(listed_slice(sharer, SLICE_EDGES + edge));
+        divided.outer[edge] = listed_slice(sharer, SLICE_EDGES + edge);
     }
     for (var edge = 0u; edge < 2u; edge++) {
-        divided.inner[edge] = unpacked_edge(listed_slice(sharer, SLICE_EDGES + 4u + edge));
+        divided.inner[edge] = listed_slice(sharer, SLICE_EDGES + 4u + edge);
     }
     for (var slot = 0u; slot < passed_points(); slot++) {
         take_control_point(sharer, slot);

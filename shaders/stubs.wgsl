@@ -162,8 +162,7 @@ fn geometry_invocations() -> u32 { return 1u; }
 // The number of primitives that every invocation of the geometry shader emits, or 0 if the number may vary.
 fn always_emitted() -> u32 { return 0u; }
 
-// The number of vertices to the captured stream after which an invocation of the geometry shader emits no more, or
-// 0xffffffff if it never emits more.
+// The number of vertices to the captured stream after which an invocation of the geometry shader emits no more.
 fn most_emitted() -> u32 { return 0xffffffffu; }
 
 // Copies the outputs of the vertex shader to the inputs that the control shader or the geometry shader has for

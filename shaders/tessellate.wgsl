@@ -30,11 +30,21 @@ struct Edge {
     fraction: u32,
 }
 
+// An edge in a dword: its fraction has 16 bits, and its numbers of segments are at most MOST_LEVEL.
+fn packed_edge(edge: Edge) -> u32 {
+    return edge.fraction | (edge.coarse << 16u) | (edge.segments << 24u);
+}
+
+fn unpacked_edge(packed: u32) -> Edge {
+    return Edge(packed >> 24u, (packed >> 16u) & 255u, packed & 0xffffu);
+}
+
 // A patch that is divided. A triangle or quad consists of nested rings. Ring 0 consists of the outer edges, which the
 // outer levels divide; the inner levels divide what is within.
 struct Patch {
-    outer: array<Edge, 4>,
-    inner: array<Edge, 2>,
+    // The edges, each packed into a dword (packed_edge): they take registers while the evaluation shader runs.
+    outer: array<u32, 4>,
+    inner: array<u32, 2>,
     // 1, the number of the first ring within the outer edges. 0 if all levels are 1, so that the patch is one triangle
     // or one quad, and has no inner ring.
     inset: u32,
@@ -66,38 +76,38 @@ fn divide_patch(outer: vec4<u32>, inner: vec2<u32>) {
         return;
     }
     let points = select(0u, 1u, are_points_tessellated());
-    divided.outer[0] = edge_of_level(outer.x, select(spacing, EQUAL, domain == ISOLINES));
-    divided.outer[1] = edge_of_level(outer.y, spacing);
+    divided.outer[0] = packed_edge(edge_of_level(outer.x, select(spacing, EQUAL, domain == ISOLINES)));
+    divided.outer[1] = packed_edge(edge_of_level(outer.y, spacing));
     if domain == ISOLINES {
-        divided.count = divided.outer[0].segments * (divided.outer[1].segments + points);
+        divided.count = outer_edge(0u).segments * (outer_edge(1u).segments + points);
         return;
     }
-    divided.outer[2] = edge_of_level(outer.z, spacing);
-    divided.inner[0] = edge_of_level(inner.x, spacing);
-    var sum = divided.outer[0].segments + divided.outer[1].segments + divided.outer[2].segments;
+    divided.outer[2] = packed_edge(edge_of_level(outer.z, spacing));
+    divided.inner[0] = packed_edge(edge_of_level(inner.x, spacing));
+    var sum = outer_edge(0u).segments + outer_edge(1u).segments + outer_edge(2u).segments;
     if domain == TRIANGLES {
-        if sum + divided.inner[0].segments > 4u {
+        if sum + inner_edge(0u).segments > 4u {
             divided.inset = 1u;
-            divided.inner[0] = with_middle(divided.inner[0], spacing);
-            divided.outer_triangles = sum + 3u * (divided.inner[0].segments - 2u);
+            divided.inner[0] = packed_edge(with_middle(inner_edge(0u), spacing));
+            divided.outer_triangles = sum + 3u * (inner_edge(0u).segments - 2u);
         }
-        let across = divided.inner[0].segments - 2u * divided.inset;
+        let across = inner_edge(0u).segments - 2u * divided.inset;
         divided.count = divided.outer_triangles + triangles_within(across);
         if points == 1u {
             divided.count = sum + divided.inset * points_within(across);
         }
         return;
     }
-    divided.outer[3] = edge_of_level(outer.w, spacing);
-    divided.inner[1] = edge_of_level(inner.y, spacing);
-    sum += divided.outer[3].segments;
-    if sum + divided.inner[0].segments + divided.inner[1].segments > 6u {
+    divided.outer[3] = packed_edge(edge_of_level(outer.w, spacing));
+    divided.inner[1] = packed_edge(edge_of_level(inner.y, spacing));
+    sum += outer_edge(3u).segments;
+    if sum + inner_edge(0u).segments + inner_edge(1u).segments > 6u {
         divided.inset = 1u;
-        divided.inner[0] = with_middle(divided.inner[0], spacing);
-        divided.inner[1] = with_middle(divided.inner[1], spacing);
+        divided.inner[0] = packed_edge(with_middle(inner_edge(0u), spacing));
+        divided.inner[1] = packed_edge(with_middle(inner_edge(1u), spacing));
     }
-    let columns = segments_within(divided.inner[0]);
-    let rows = segments_within(divided.inner[1]);
+    let columns = segments_within(inner_edge(0u));
+    let rows = segments_within(inner_edge(1u));
     if divided.inset == 1u {
         divided.outer_triangles = sum + 2u * (columns + rows);
     }
@@ -151,6 +161,9 @@ fn position_on_edge(edge: Edge, number: u32) -> u32 {
 // `new_number`: it begins where the coarser division has the vertex after it. The numbers of the vertices behind it are
 // one less in the coarser division.
 fn position_in_first_half(edge: Edge, number: u32) -> u32 {
+    if tessellated_spacing() == EQUAL {
+        return ratio_of_one(number, edge.segments);
+    }
     let half = (edge.coarse + 1u) / 2u - (edge.coarse & 1u);
     let new_number = select(2u * without_highest_bit(half) + 1u, 0u, half == 0u);
     let is_behind = (edge.coarse != edge.segments) & (number > new_number);
@@ -220,7 +233,12 @@ fn outer_edge(side: u32) -> Edge {
     if tessellated_domain() == QUADS && side == 3u {
         edge = divided.outer[3];
     }
-    return edge;
+    return unpacked_edge(edge);
+}
+
+// The line across the patch that the inner level with the number `level` divides.
+fn inner_edge(level: u32) -> Edge {
+    return unpacked_edge(select(divided.inner[0], divided.inner[1], level == 1u));
 }
 
 // A side (an outer edge of a patch, or a side of a ring within it), and the number of a vertex on this side, or of a
@@ -271,12 +289,12 @@ fn tessellated_vertex(primitive: u32, slot: u32) -> vec3<u32> {
 }
 
 fn vertex_of_line(primitive: u32, slot: u32) -> vec3<u32> {
-    let each = divided.outer[1].segments + select(0u, 1u, are_points_tessellated());
+    let each = outer_edge(1u).segments + select(0u, 1u, are_points_tessellated());
     let line = primitive / each;
     let number = primitive - line * each + slot;
     return vec3<u32>(
-        position_on_edge(divided.outer[1], number),
-        position_on_edge(divided.outer[0], line),
+        position_on_edge(outer_edge(1u), number),
+        position_on_edge(outer_edge(0u), line),
         0u,
     );
 }
@@ -318,7 +336,7 @@ fn side_of_outer_triangle(primitive: u32, inner: vec2<u32>) -> OnSide {
 // place: compilers inline every call, and where the driver runs on a processor each inlined division is long code.
 
 fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
-    let across = divided.inner[0].segments;
+    let across = inner_edge(0u).segments;
     let parity = across & 1u;
     let number = primitive - divided.outer_triangles;
     // The strip of triangles between two sides, the numbers of their segments, and the ring of the outer one.
@@ -359,7 +377,7 @@ fn vertex_of_triangle(primitive: u32, slot: u32) -> vec3<u32> {
 }
 
 fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
-    let inner = divided.inner[0];
+    let inner = inner_edge(0u);
     let is_outer = ring < divided.inset;
     var edge = inner;
     var number = ring + on.number;
@@ -392,14 +410,14 @@ fn vertex_on_ring(on: OnSide, ring: u32) -> vec3<u32> {
 }
 
 fn point_of_triangle(primitive: u32) -> vec3<u32> {
-    let sum = divided.outer[0].segments + divided.outer[1].segments + divided.outer[2].segments;
+    let sum = outer_edge(0u).segments + outer_edge(1u).segments + outer_edge(2u).segments;
     var on = OnSide();
     var ring = 0u;
     if primitive < sum {
         on = side_of_vertex(primitive);
     } else {
         let number = primitive - sum;
-        let across = divided.inner[0].segments;
+        let across = inner_edge(0u).segments;
         let parity = across & 1u;
         var k = u32(sqrt(f32(number) / 3.0));
         if k > 0u && points_within_ring(k, parity) > number {
@@ -421,8 +439,8 @@ fn point_of_triangle(primitive: u32) -> vec3<u32> {
 // ends: side 1 goes from (0, 0) to (1, 0).
 
 fn vertex_of_quad(primitive: u32, slot: u32) -> vec3<u32> {
-    let columns = segments_within(divided.inner[0]);
-    let rows = segments_within(divided.inner[1]);
+    let columns = segments_within(inner_edge(0u));
+    let rows = segments_within(inner_edge(1u));
     var on = OnSide();
     var place = vec2<u32>();
     var is_on_grid = true;
@@ -471,20 +489,20 @@ fn place_on_inner_edge(on: OnSide, columns: u32, rows: u32) -> vec2<u32> {
 // The vertex in a column and row of the grid within the outer edges, or of the whole patch if the patch is not divided.
 fn vertex_on_grid(place: vec2<u32>) -> vec3<u32> {
     return vec3<u32>(
-        position_on_edge(divided.inner[0], place.x + divided.inset),
-        position_on_edge(divided.inner[1], place.y + divided.inset),
+        position_on_edge(inner_edge(0u), place.x + divided.inset),
+        position_on_edge(inner_edge(1u), place.y + divided.inset),
         0u,
     );
 }
 
 fn point_of_quad(primitive: u32) -> vec3<u32> {
-    let sum = divided.outer[0].segments + divided.outer[1].segments + divided.outer[2].segments
-        + divided.outer[3].segments;
+    let sum = outer_edge(0u).segments + outer_edge(1u).segments + outer_edge(2u).segments
+        + outer_edge(3u).segments;
     if primitive < sum {
         return vertex_on_outer_edge(side_of_vertex(primitive));
     }
     let number = primitive - sum;
-    let columns = divided.inner[0].segments - 1u;
+    let columns = inner_edge(0u).segments - 1u;
     let row = number / columns;
     return vertex_on_grid(vec2<u32>(number - row * columns, row));
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::program::{
     BuiltIn, Code, Condition, Emitted, Expr, Input, Item, Leaf, Op, Outputs, Place, Program,
-    Scalar, Source, Statement, Type,
+    Scalar, Source, Statement, Type, Written,
 };
 
 /// The names of the variables in the expressions of a shader.
@@ -273,7 +273,7 @@ impl Names<'_> {
             Statement::Set(global, value) => {
                 writeln!(text, "t{global} = {};", self.expr(value)).unwrap();
             }
-            Statement::Write { item, values, whole } => self.write(text, *item, values, *whole),
+            Statement::Write { item, values, how } => self.write(text, *item, values, how),
             Statement::Emit(stream) => match self.program.streams {
                 1 => writeln!(text, "EmitVertex();").unwrap(),
                 _ => writeln!(text, "EmitStreamVertex({stream});").unwrap(),
@@ -313,7 +313,7 @@ impl Names<'_> {
         }
     }
 
-    fn write(&self, text: &mut String, number: usize, values: &[Expr], whole: bool) {
+    fn write(&self, text: &mut String, number: usize, values: &[Expr], how: &Written) {
         let (outputs, prefix) = if self.geometry {
             (&self.program.outputs, 'g')
         } else {
@@ -325,11 +325,17 @@ impl Names<'_> {
             Place::Block(block) => format!("{prefix}b{block}.m{number}"),
             Place::BuiltIn(built_in) => built_in_name(built_in).to_owned(),
         };
-        let leaves = item.ty.leaves();
+        let (name, ty) = match (how, &item.ty) {
+            (Written::Element(element), Type::Array(ty, length)) => {
+                (format!("{name}[{} % {length}u]", self.expr(element)), &**ty)
+            }
+            (_, ty) => (name, ty),
+        };
+        let leaves = ty.leaves();
         let mut stored = leaves.iter().zip(values).map(|(leaf, value)| self.stored(leaf, value));
-        if whole {
+        if matches!(how, Written::Whole) {
             let structure = format!("{}{number}", prefix.to_ascii_uppercase());
-            let value = constructed(&item.ty, &structure, &mut stored);
+            let value = constructed(ty, &structure, &mut stored);
             writeln!(text, "{name} = {value};").unwrap();
             return;
         }

@@ -1,6 +1,6 @@
 //! Runs the abstract shaders on the CPU.
 
-use crate::program::{Code, Condition, Expr, Op, Outputs, Source, Statement};
+use crate::program::{Code, Condition, Expr, Op, Outputs, Source, Statement, Type, Written};
 
 /// The value of each scalar of each output; `None` if it is undefined.
 pub type Values = Vec<Vec<Option<u64>>>;
@@ -71,9 +71,17 @@ impl Machine<'_> {
     fn statement(&mut self, statement: &Statement, frame: &mut Frame) -> Flow {
         match statement {
             Statement::Set(global, value) => self.globals[*global] = self.value(value, frame),
-            Statement::Write { item, values, .. } => {
-                for (number, leaf) in self.outputs.items[*item].ty.leaves().iter().enumerate() {
-                    let value = self.value(&values[number], frame);
+            Statement::Write { item, values, how } => {
+                let ty = &self.outputs.items[*item].ty;
+                let first = match (how, ty) {
+                    (Written::Element(element), Type::Array(_, length)) => {
+                        (self.value(element, frame) % length) as usize * values.len()
+                    }
+                    _ => 0,
+                };
+                for (number, leaf) in ty.leaves().iter().enumerate().skip(first).take(values.len())
+                {
+                    let value = self.value(&values[number - first], frame);
                     self.values[*item][number] = Some(leaf.scalar.store(value));
                 }
             }

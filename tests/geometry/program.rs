@@ -213,14 +213,25 @@ pub enum Expr {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition(pub Expr, pub Expr);
 
+/// The way in which code writes an item.
+#[derive(Debug, Clone)]
+pub enum Written {
+    /// At once, by a constructor.
+    Whole,
+    /// Each scalar by itself.
+    Scalars,
+    /// The scalars of one element of an array. Its number is the expression, modulo the length of the array.
+    Element(Expr),
+}
+
 #[derive(Debug, Clone)]
 pub enum Statement {
     Set(usize, Expr),
-    /// Writes an item, either each scalar separately or all at once.
+    /// Writes the scalars of an item, or of an element of it.
     Write {
         item: usize,
         values: Vec<Expr>,
-        whole: bool,
+        how: Written,
     },
     /// Emits a vertex to a vertex stream.
     Emit(u32),

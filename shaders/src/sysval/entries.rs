@@ -15,7 +15,8 @@ pub const ENTRIES_PER_BLOCK: u32 = 512;
 pub const ENTRY_SIZE: u64 = 4;
 
 /// The size in bytes of the data of a block of entries: the number of primitives that its entries emit (64 bits), which
-/// is later replaced by the number of the block's first record and the number of primitives (32 bits each).
+/// is later replaced by the number of the block's first record and the number of its primitives that fit (32 bits
+/// each).
 pub const ENTRY_BLOCK_SIZE: u64 = 8;
 
 /// The memory of a dispatch for its entries: how many primitives each entry emits, and the number of the first record

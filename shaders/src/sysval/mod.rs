@@ -93,6 +93,13 @@ impl Sysvals {
         }
     }
 
+    /// Replaces what [`set_entries`](Self::set_entries) sets, for a Vulkan pipeline without checks: it has no indices, so
+    /// these members of the draw have the addresses that other pipelines load.
+    pub const fn set_unchecked_entries(&mut self, entries: &entries::Entries) {
+        [self.draw.base_record, self.draw.first_workgroup] = entries.counts;
+        self.draw.index_address = entries.blocks;
+    }
+
     /// Declares that the capture is fused: one small draw, whose workgroups also do the work of kernels. `parameters`
     /// is the address of the capture's parameters ([`Fused`](setup::Fused)).
     pub const fn set_fused(&mut self, parameters: Address) {

@@ -2,7 +2,8 @@
 
 use crate::common::rng::Rng;
 use crate::program::{
-    Attribute, BuiltIn, Code, Condition, Expr, Item, Op, Outputs, Place, Source, Statement,
+    Attribute, BuiltIn, Code, Condition, Expr, Item, Op, Outputs, Place, Source, Statement, Type,
+    Written,
 };
 
 /// What expressions and statements at a position may use.
@@ -58,7 +59,7 @@ pub fn vertex(rng: &mut Rng, attributes: &[Attribute], outputs: &Outputs) -> Cod
     }
     let mut items: Vec<usize> = (0..outputs.items.len()).collect();
     rng.shuffle(&mut items);
-    main.extend(items.into_iter().map(|item| scope.write(rng, item)));
+    main.extend(items.into_iter().flat_map(|item| scope.writes(rng, item)));
     Code { globals: (0..globals).map(|_| rng.below(100)).collect(), helpers: Vec::new(), main }
 }
 
@@ -106,8 +107,7 @@ pub fn geometry(rng: &mut Rng, vertex: &Outputs, outputs: &Outputs, sizes: Sizes
     let mut written = vec![false; outputs.items.len()];
     mark_written(&main, &helpers, &mut written);
     for item in (0..written.len()).filter(|item| !written[*item]) {
-        let write = scope.write(rng, item);
-        main.insert(0, write);
+        drop(main.splice(0..0, scope.writes(rng, item)));
     }
     let globals = (0..globals).map(|_| rng.below(100)).collect();
     (Code { globals, helpers, main }, emissions)
@@ -248,7 +248,7 @@ impl Scope<'_> {
         for (item, Item { stream: of, .. }) in self.outputs.items.iter().enumerate() {
             let percent = if *of == stream { unwritten } else { 85 };
             if !rng.percent(percent) {
-                to.push(self.write(rng, item));
+                to.extend(self.writes(rng, item));
             }
         }
         to.push(Statement::Emit(stream));
@@ -274,15 +274,30 @@ impl Scope<'_> {
             }
             3 if self.reads_inputs => {
                 let item = rng.below(self.outputs.items.len() as u32) as usize;
-                self.write(rng, item)
+                self.write(rng, item, &self.outputs.items[item].ty, Written::Whole)
             }
             _ => Statement::Set(rng.below(self.globals as u32) as usize, self.expr(rng, 3)),
         }
     }
 
-    fn write(&self, rng: &mut Rng, item: usize) -> Statement {
+    /// Returns a statement that writes an item as a whole, and often one that writes an element of it again, if it is an
+    /// array.
+    fn writes(&self, rng: &mut Rng, item: usize) -> Vec<Statement> {
+        let ty = &self.outputs.items[item].ty;
+        let how = if rng.percent(70) { Written::Whole } else { Written::Scalars };
+        let mut writes = vec![self.write(rng, item, ty, how)];
+        if let Type::Array(element, _) = ty
+            && rng.percent(40)
+        {
+            let how = Written::Element(self.expr(rng, 2));
+            writes.push(self.write(rng, item, element, how));
+        }
+        writes
+    }
+
+    /// Returns a statement that writes scalars of an item. `ty` is the type of what it writes.
+    fn write(&self, rng: &mut Rng, item: usize, ty: &Type, how: Written) -> Statement {
         let place = self.outputs.items[item].place;
-        let leaves = self.outputs.items[item].ty.leaves().len();
         let value = |_| {
             let value = self.expr(rng, 2);
             match place {
@@ -297,8 +312,8 @@ impl Scope<'_> {
                 _ => value,
             }
         };
-        let values = (0..leaves).map(value).collect();
-        Statement::Write { item, values, whole: rng.percent(70) }
+        let values = (0..ty.leaves().len()).map(value).collect();
+        Statement::Write { item, values, how }
     }
 
     fn condition(&self, rng: &mut Rng) -> Condition {

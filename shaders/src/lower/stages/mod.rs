@@ -297,7 +297,7 @@ impl<'a> Later<'a> {
             StubName::AlwaysEmitted => {
                 return constant(linker, self.modes.primitives.unwrap_or_default());
             }
-            StubName::MostEmitted if self.has_geometry() && self.modes.primitives.is_none() => {
+            StubName::MostEmitted if self.has_geometry() => {
                 return constant(linker, self.modes.max_vertices);
             }
             StubName::GeometryInvocations => return constant(linker, self.modes.invocations),

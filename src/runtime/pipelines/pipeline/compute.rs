@@ -91,6 +91,11 @@ impl Key {
         Self { indexed, partial_indices, restart, checked, topology, ..self }
     }
 
+    /// Whether the Vulkan pipeline for these draws has no checks: its captures are called *unchecked* in the shaders.
+    pub(crate) fn is_unchecked(&self) -> bool {
+        self.source == DrawSource::Pushed && !(self.checked || self.indexed || self.restart)
+    }
+
     pub(crate) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
         if self.restart { sizes.restarted } else { sizes.others }
     }

@@ -150,7 +150,7 @@ impl PipelineSpecialization {
                 (ids.partial_indices, key.partial_indices),
                 (ids.batched, key.source == DrawSource::Listed),
                 (ids.fused, key.source == DrawSource::Fused),
-                (ids.unchecked, is_pushed && !key.checked),
+                (ids.unchecked, key.is_unchecked()),
             ] {
                 constants.push(id, value.into());
             }

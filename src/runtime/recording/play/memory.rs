@@ -364,6 +364,14 @@ impl Player<'_> {
         }
     }
 
+    /// Returns the [`Entries`] of a dispatch whose draws the CPU listed. `entries` is where the GPU reads them.
+    pub(super) fn entries_of_group(&self, entries: BatchId) -> Option<Entries> {
+        let block = self.plan.blocks.get(entries.block.0)?;
+        let Contents::Upload(Upload::Entries { counts }) = block.contents else { return None };
+        let group = self.plan.entry_groups.get(entries.number)?;
+        Some(self.entries(counts, group.blocks?))
+    }
+
     /// Returns the addresses of `count` blocks of entries (runs of primitives) from block number `first` on, and the
     /// number of entries in these blocks. `counts` is the memory that all entries share.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {

@@ -7,8 +7,7 @@ use crate::runtime::device::descriptor_heaps::{BoundHeaps, DescriptorState, Para
 use crate::runtime::device::error::RuntimeError;
 use crate::runtime::memory::arena::Suballocation;
 use crate::runtime::pipelines::kernels::Dispatch;
-use crate::runtime::pipelines::pipeline::DrawSource;
-use crate::runtime::pipelines::pipeline::Pipeline;
+use crate::runtime::pipelines::pipeline::{DrawSource, Key, Pipeline};
 use crate::runtime::recording::collect::{BoundCaptureBuffer, Collected};
 use crate::runtime::recording::plan::{
     BatchId, BlockId, CaptureStep, Contents, Draws, POSITIONS_SIZE, Size, Step, TURN_WORKGROUPS,
@@ -177,7 +176,7 @@ impl Player<'_> {
     ) {
         let CaptureStep { key, state, draws, size } = *capture;
         let Some(pipeline) = self.pipeline_of(state) else { return };
-        let sysvals = self.sysvals_of(state, draws);
+        let sysvals = self.sysvals_of(key, state, draws);
         // SAFETY: the caller's contract; the arguments of an indirect dispatch are in scratch memory.
         unsafe {
             // The count pass writes scratch memory, like kernels, but no capture buffer.
@@ -208,7 +207,7 @@ impl Player<'_> {
     }
 
     /// Returns the sysvals with which a dispatch captures `draws`.
-    fn sysvals_of(&self, state: usize, draws: Draws) -> Sysvals {
+    fn sysvals_of(&self, key: Key, state: usize, draws: Draws) -> Sysvals {
         let at = |block| split(self.places.address_of(block));
         let batch_at = |batch| split(self.places.address_in(batch));
         let mut sysvals = self.sysvals_of_state(state);
@@ -226,6 +225,11 @@ impl Player<'_> {
                 sysvals.set_batch(batch_at(batch));
                 let Collected { stream, has_effects, .. } = *self.collected;
                 sysvals.set_entries(batch_at(entries), stream, is_count_pass, has_effects);
+                if key.is_unchecked()
+                    && let Some(entries) = self.entries_of_group(entries)
+                {
+                    sysvals.set_unchecked_entries(&entries);
+                }
             }
             Draws::Resumed(block, count, batch) => {
                 if count > 1 {
