@@ -57,37 +57,31 @@ fn record_of_emitted(number: u32) -> u32 {
     return listed_output(stagers() * most_records() + item) + number - item * most_records();
 }
 
-// Runs the shaders for the items `first` to `end` (exclusive) of the invocation's entry, and stores what they emit.
-// `place` is the instance of the first item, and its number in that instance. The loops have the same number of
-// iterations for all invocations of the workgroup, because there are barriers in them.
-fn emit_staged(place: vec2<u32>, first: u32, end: u32, local: u32) {
-    stager = local % stagers();
-    let listed = stagers() * most_records();
-    var at = place;
-    for (var round = 0u; round < entry_length(); round++) {
-        for (var turn = 0u; turn < workgroup_size(); turn += stagers()) {
-            if local - turn < stagers() {
-                let before = min(emitted * output_vertices(), entry_records.count);
-                list_first = stager * most_records();
-                list_room = min(most_records(), entry_records.count - before);
-                list_output(listed + stager, entry_records.first + before);
-                staged_here = 0u;
-                emitted_before = emitted;
-                if first + round < end {
-                    at = run_item(at);
-                }
-                // A shader that reads memory which other invocations write may emit fewer primitives than it did in
-                // the count pass. The records of the others keep their contents.
-                let here = (emitted - emitted_before) * output_vertices();
-                for (var left = min(here, list_room); left < most_records(); left++) {
-                    list_output(list_first + left, NONE);
-                }
-            }
-            workgroupBarrier();
-            for (var unit = local; unit < listed * staged_units(); unit += workgroup_size()) {
-                store_staged(0u, listed, unit, LIST_EMITTED);
-            }
-            workgroupBarrier();
-        }
+// Runs the shaders for an item of stager `number`, and lists the records of what they emit; lists none if there is no
+// item. `place` is its instance and its number in that instance.
+fn stage_emitted_item(number: u32, place: vec2<u32>, exists: bool) {
+    stager = number;
+    let before = min(emitted * output_vertices(), entry_records.count);
+    list_first = stager * most_records();
+    list_room = min(most_records(), entry_records.count - before);
+    list_output(stagers() * most_records() + stager, entry_records.first + before);
+    staged_here = 0u;
+    emitted_before = emitted;
+    if exists {
+        run_item(place);
+    }
+    // A shader that reads memory which other invocations write may emit fewer primitives than it did in the count pass.
+    // The records of the others keep their contents.
+    let here = (emitted - emitted_before) * output_vertices();
+    for (var left = min(here, list_room); left < most_records(); left++) {
+        list_output(list_first + left, NONE);
+    }
+}
+
+// Stores the listed records of the first `count` stagers.
+fn store_emitted_items(count: u32, local: u32) {
+    let listed = count * most_records();
+    for (var unit = local; unit < listed * staged_units(); unit += workgroup_size()) {
+        store_staged(0u, listed, unit, LIST_EMITTED);
     }
 }

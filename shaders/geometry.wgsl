@@ -75,8 +75,9 @@ fn entries_of_dispatch() -> Entries {
     return load_entries(entries_address());
 }
 
-// Whether an invocation has an entry. A dispatch that is folded into two axes may have more workgroups than needed, in
-// its last row. An unchecked capture is not folded.
+// Whether an invocation has an entry. A dispatch may have more invocations than entries: in the last row, if it is folded
+// into two axes, and in the last workgroup, if the size of a block is no multiple of that of a workgroup. The CPU makes
+// sure that an unchecked capture has none (src/runtime/recording/plan/geometry.rs).
 fn has_entry(entries: Entries, entry: u32) -> bool {
     return is_unchecked() || entry < entries.count;
 }
@@ -118,7 +119,7 @@ fn is_placed() -> bool {
 // The records of items (input primitives) `first` to `end` (exclusive) of a draw for which is_placed() is true. The
 // draw's last item may fit only in part; its records then end at draw.output_end.
 fn records_of_items(first: u32, end: u32) -> Segment {
-    let each = emitted_for(output_vertices());
+    let each = emitted_for(1u) * output_vertices();
     let begin = min(draw.base_record + first * each, draw.output_end);
     return Segment(begin, min((end - first) * each, draw.output_end - begin));
 }
@@ -149,7 +150,7 @@ fn may_emit() -> bool {
 
 fn capture_vertex() {
     if !uniformly(is_count_pass) {
-        if staged_vertices() != 0u {
+        if emits_together() {
             stage_emitted();
         } else {
             store_emitted();
@@ -194,9 +195,9 @@ fn has_effects() -> bool {
 }
 
 // Stores the outputs as record `record` of a strip, which belongs to primitive `primitive` of it. Does nothing if the
-// strip has fewer records. The test of the primitive follows from that of the record, except for the last primitives
-// that the shader has not enough vertices for: it is there for compilers that unroll the shader's loop. They then know
-// the number of each vertex, and that mostly one of its three primitives can exist.
+// strip has fewer records. A primitive beyond most_primitives() never has records, so its test changes nothing that is
+// stored. But its number is known to compilers that unroll the shader's loop, which then leave out the stores for
+// primitives that cannot exist.
 fn store_record_of(strip: Segment, primitive: u32, record: u32) {
     if (primitive < most_primitives()) & (emits_one() | (record < strip.count)) {
         store_record(strip.first + record);
@@ -205,8 +206,8 @@ fn store_record_of(strip: Segment, primitive: u32, record: u32) {
 
 // Whether each item emits the vertices of one primitive and no others, and nothing but its records shows whether the
 // shaders have run for it. Then they do not run for an item whose primitive does not fit (run_item), and no record is
-// tested. With all its stores in one block, a compiler can compute what is stored just before: a Mali-G52 has registers
-// for twice as many threads.
+// tested. So all stores are in one block, and compilers can compute each value right before it is stored: on a Mali-G52
+// twice as many threads fit into the registers.
 fn emits_one() -> bool {
     return emits_evenly() && emitted_for(1u) == 1u && most_primitives() == 1u && !shades_existing_only();
 }
@@ -315,29 +316,53 @@ fn xfb_geometry(
     // assembly takes with primitive restart.
     draw.output_end = MOST_ASSEMBLED;
     let place = instance_and_lane(first, draw.item_count);
-    if emits_together() && !uniformly(is_count_pass) {
-        emit_together(place, first, end, local);
-        return;
+    if emits_together() {
+        if !uniformly(is_count_pass) {
+            emit_together(place, first, end, local);
+            return;
+        }
     }
     var at = place;
     for (var item = first; item < end; item++) {
-        at = run_item(at);
+        run_item(at);
+        at = next_item(at);
     }
     if is_count_pass && has_entry(entries, entry) {
         store1(entries.counts, entry, emitted);
     }
 }
 
-// Runs the shaders for an item. `place` is its instance and its number in that instance. Returns the place of the next
-// item.
-fn run_item(place: vec2<u32>) -> vec2<u32> {
+// Runs the shaders for the items `first` to `end` (exclusive) of the invocation's entry. The invocations of the workgroup
+// store together what all of them emit. `place` is the instance of the first item, and its number in that instance. The
+// loops have the same number of iterations for all invocations of the workgroup, because there are barriers in them.
+fn emit_together(place: vec2<u32>, first: u32, end: u32, local: u32) {
+    var at = place;
+    for (var round = 0u; round < entry_length(); round++) {
+        for (var turn = 0u; turn < workgroup_size(); turn += stagers()) {
+            if local - turn < stagers() {
+                let exists = first + round < end;
+                stage_item(local - turn, at, exists);
+                if exists {
+                    at = next_item(at);
+                }
+            }
+            workgroupBarrier();
+            // In the last turn fewer invocations may be left.
+            store_items(min(stagers(), workgroup_size() - turn), local);
+            workgroupBarrier();
+        }
+    }
+}
+
+// Runs the shaders for an item. `place` is its instance and its number in that instance.
+fn run_item(place: vec2<u32>) {
     let primitive = primitive_of_lane(place.y);
     if primitive.exists && (!emits_one() || emitted * output_vertices() < entry_records.count) {
         run_primitive(place.x, primitive);
     }
-    return next_item(place);
 }
 
+// The place of the item after an item.
 fn next_item(place: vec2<u32>) -> vec2<u32> {
     let is_last = place.y + 1u == draw.item_count;
     return select(vec2<u32>(place.x, place.y + 1u), vec2<u32>(place.x + 1u, 0u), is_last);

@@ -4,13 +4,13 @@
 // A patch may be divided into many more primitives than one invocation should store. Each patch is therefore cut into
 // slices: a slice consists of consecutive primitives of the patch. Slices are the items of a draw, so that entries
 // (sequences of consecutive items) are counted and placed as for geometry shaders. An invocation runs the vertex shader
-// and the control shader once for all its slices of a patch.
+// and the control shader once for all its slices of a patch; if invocations evaluate together, once for each slice.
 //
 // How many primitives a slice has follows from the patch's tessellation levels. So the count pass (geometry.wgsl) runs
 // no evaluation shader, unless a geometry shader follows it.
 //
 // In the emit pass an invocation evaluates and stores the vertices of its slice one after the other, or the invocations
-// of a workgroup do it together for all their slices (emit_patches).
+// of a workgroup do it together for all their slices (stage_slice and evaluate_slices).
 
 // The patch for which the control shader ran last: its instance, and its number in the instance. The control shader's
 // output variables contain the control points and levels of this patch.
@@ -97,22 +97,12 @@ const SLICE_RINGS: u32 = 4u; // Patch.inset, and Patch.outer_triangles above it
 const SLICE_EDGES: u32 = 5u; // a dword for each of the six edges
 const SLICE_SIZE: u32 = 11u;
 
-fn emit_patches(place: vec2<u32>, first: u32, end: u32, local: u32) {
-    var at = place;
-    let sharer = local % stagers();
-    for (var round = 0u; round < entry_length(); round++) {
-        for (var turn = 0u; turn < workgroup_size(); turn += stagers()) {
-            if local - turn < stagers() {
-                list_slice(sharer, SLICE_RECORDS, 0u);
-                if first + round < end {
-                    share_slice(sharer, at);
-                    at = next_item(at);
-                }
-            }
-            workgroupBarrier();
-            evaluate_slices(local);
-            workgroupBarrier();
-        }
+// Shares the slice of an item of stager `number`, or an empty one if there is no item. `place` is the item's instance
+// and its number in that instance.
+fn stage_slice(number: u32, place: vec2<u32>, exists: bool) {
+    list_slice(number, SLICE_RECORDS, 0u);
+    if exists {
+        share_slice(number, place);
     }
 }
 
@@ -169,17 +159,18 @@ fn take_slice(sharer: u32) {
     take_patch(sharer);
 }
 
-// Evaluates and stores the vertices of all shared slices, each invocation every so many of them.
-fn evaluate_slices(local: u32) {
+// Evaluates and stores the vertices of the slices of the first `count` stagers. Each invocation of the workgroup does so
+// for every so many of them.
+fn evaluate_slices(count: u32, local: u32) {
     // The slice of the vertex, and the number of vertices of the slices before it.
     var sharer = 0u;
     var before = 0u;
     for (var vertex = local; ; vertex += workgroup_size()) {
-        while sharer < stagers() && vertex - before >= listed_slice(sharer, SLICE_RECORDS) {
+        while sharer < count && vertex - before >= listed_slice(sharer, SLICE_RECORDS) {
             before += listed_slice(sharer, SLICE_RECORDS);
             sharer++;
         }
-        if sharer >= stagers() {
+        if sharer >= count {
             break;
         }
         take_slice(sharer);

@@ -50,7 +50,7 @@ fn is_consecutive(listing: u32) -> bool {
 // staging.
 fn is_beyond_caches() -> bool {
     let is_single = !may_be_general() && !is_batched() && !may_restart();
-    return may_be_indexed() && is_single && uniformly(draw.item_count > CACHED_ITEMS);
+    return may_be_indexed() && is_single && draw.item_count > CACHED_ITEMS;
 }
 
 // The number of items beyond which a draw with records of 32 bytes is taken to exceed the caches: 64 MiB of records,

@@ -92,7 +92,7 @@ fn is_fused() -> bool { return false; }
 
 // Whether a dispatch is an unchecked capture: one draw of one instance without indices, in a dispatch that is not
 // folded into two axes (src/runtime/device/checks.rs). The CPU has checked that the buffers contain all vertex elements
-// and records of the draw, and that these are aligned.
+// and, unless a geometry shader's primitives are counted, all records of the draw, and that these are aligned.
 fn is_unchecked() -> bool { return false; }
 
 // How vectors are loaded: never by wide loads (NARROW), by wide loads where a test at run time finds the address
@@ -238,14 +238,18 @@ fn store_record(record: u32) {}
 // The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.
 fn staged_vertices() -> u32 { return 0u; }
 
-// Whether the invocations of a workgroup store what the shaders emit together, and the function that does it:
-// emit_staged (emitted.wgsl) or emit_patches (patches.wgsl).
+// Whether the invocations of a workgroup store together what the shaders emit for all of them (emit_together in
+// geometry.wgsl), and the functions that do it: stage_emitted_item and store_emitted_items (emitted.wgsl), or stage_slice
+// and evaluate_slices (patches.wgsl).
 fn emits_together() -> bool { return false; }
-fn emit_together(place: vec2<u32>, first: u32, end: u32, local: u32) {}
+fn stage_item(number: u32, place: vec2<u32>, exists: bool) {}
+fn store_items(count: u32, local: u32) {}
 
-// The number of invocations that stage, or share their patches, at the same time; the others of the workgroup wait for
-// their turn. For geometry shaders, the largest number of records that one of them may emit for an item.
+// The number of invocations (stagers) that stage an item at the same time; the others of the workgroup wait for their
+// turn.
 fn stagers() -> u32 { return 64u; }
+
+// The largest number of records that a geometry shader emits for an item.
 fn most_records() -> u32 { return 1u; }
 
 // The number of units of a record, in the capture buffer whose records have the most units. A unit is the part of a

@@ -95,10 +95,15 @@ pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failu
     let most = gpu.capabilities().limits.max_shared_memory;
     let staging = [0, most.min(32 << 10), 4 << 10][(case.seed % 3) as usize];
     let mut target = gpu.compute_target(Backend::Compute)?.staging(staging);
-    if case.seed.is_multiple_of(5) {
-        // Workgroups that do not fill blocks of entries.
-        target.workgroup_sizes = WorkgroupSizes::all(96);
-    }
+    // Workgroups that do not fill blocks of entries, others for restarted draws, and many.
+    target.workgroup_sizes = match case.seed % 15 {
+        0 => WorkgroupSizes::all(96),
+        3 => WorkgroupSizes::all(64).restarted(8),
+        6 => WorkgroupSizes::all(8).restarted(64),
+        9 => WorkgroupSizes::all(64).restarted(96),
+        12 => WorkgroupSizes::all(8),
+        _ => target.workgroup_sizes,
+    };
     let options = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
     compute::lower(&Shader::new(&modules.geometry), &options).map_err(Failure::Lower)
 }

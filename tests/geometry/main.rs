@@ -66,13 +66,17 @@ fn random_draws_of_geometry_shaders_hold_by_descriptors() {
 }
 
 /// A draw of many workgroups has a Vulkan pipeline of its own, and its parameters in push constants. Here every draw has.
+/// Some of their dispatches are folded into two axes.
 #[test]
 fn random_draws_of_geometry_shaders_hold_if_all_are_large() {
     let count = cases("VKXFB_GEOMETRY", 60);
     for resources in [Resources::Best, Resources::Descriptors] {
         let open = || {
             let mut worker = GeometryWorker::by_compute(resources);
-            worker.gpu.set(|settings| settings.max_shared_workgroups = 0);
+            worker.gpu.set(|settings| {
+                settings.max_shared_workgroups = 0;
+                settings.max_workgroups_per_axis = 48;
+            });
             worker
         };
         batches::run("geometry-large", count, BATCH, open).check();

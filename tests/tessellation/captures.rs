@@ -65,7 +65,7 @@ const FEW_ENTRIES: u64 = 2;
 fn lower(
     gpu: &TestDevice,
     program: &Program,
-    sizes: Option<u32>,
+    sizes: Option<WorkgroupSizes>,
     staging: Option<u32>,
 ) -> Result<vkxfb_rewriter::lower::Lowered, LowerError> {
     let vertex = compile(VERTEX, &[]);
@@ -77,9 +77,7 @@ fn lower(
     let geometry = geometry.as_deref().map(Shader::new);
     let vertex_input = VertexInput::default();
     let mut target = gpu.compute_target(Backend::Compute).unwrap();
-    if let Some(size) = sizes {
-        target.workgroup_sizes = WorkgroupSizes::all(size);
-    }
+    target.workgroup_sizes = sizes.unwrap_or(target.workgroup_sizes);
     target.staging = staging.unwrap_or(target.staging);
     let origin = if program.lower_left { DomainOrigin::LowerLeft } else { DomainOrigin::UpperLeft };
     let options = compute::Options::new(&vertex_input)
@@ -94,7 +92,12 @@ fn lower(
 }
 
 fn run(gpu: &mut TestDevice, case: &Case) -> Outcome {
-    let sizes = case.seed.is_multiple_of(5).then_some(96);
+    let sizes = match case.seed % 10 {
+        0 => Some(WorkgroupSizes::all(96)),
+        3 => Some(WorkgroupSizes::all(64).restarted(8)),
+        7 => Some(WorkgroupSizes::all(16).restarted(24)),
+        _ => None,
+    };
     // The device's default, or room for the patches of few invocations, or of many.
     // With few entries, llvmpipe leaves the loops of a workgroup that evaluates together (`llvmpipe-short-loops`).
     let has_few_entries = gpu.context().settings().max_entries == FEW_ENTRIES;

@@ -16,6 +16,13 @@ const COUNTS: &str = "layout(set = 0, binding = 0) buffer Counts { uint counts[4
 
 #[test]
 fn each_stage_takes_effect_once() {
+    // Without staging, with room for the patches of few invocations, and of all.
+    for staging in [0, 2 << 10, 16 << 10] {
+        takes_effect_once(staging);
+    }
+}
+
+fn takes_effect_once(staging: u32) {
     let vertex = format!(
         "#version 450
         {COUNTS}
@@ -44,7 +51,7 @@ fn each_stage_takes_effect_once() {
     let (vertex, control, input) =
         (Shader::new(&vertex), Shader::new(&control), VertexInput::default());
     let mut gpu = device::open_with(OpenOptions::default());
-    let target = gpu.compute_target(Backend::Compute).unwrap();
+    let target = gpu.compute_target(Backend::Compute).unwrap().staging(staging);
     let options = compute::Options::new(&input)
         .vertex_shader(&vertex)
         .control_shader(&control)
@@ -79,7 +86,7 @@ fn each_stage_takes_effect_once() {
     let found = unsafe { gpu.capture(&[request]) }.unwrap().remove(0);
     assert_eq!(found.counters[0], Some(size as u32));
     let counts: Vec<u32> = gpu.contents(&buffer);
-    assert_eq!(counts, [3 * patches, 2 * patches, 3 * patches * triangles, 0]);
+    assert_eq!(counts, [3 * patches, 2 * patches, 3 * patches * triangles, 0], "{staging}");
 }
 
 /// As HLSL has it: an `InputPatch` of three control points, and patches of four. No rule of Vulkan is against it.

@@ -14,7 +14,7 @@ pub(super) enum User {
     /// A capture. It reads a buffer that it also writes only by loads with [`LoadSource::Written`]. All its other loads
     /// are from buffers that it only reads.
     Capture,
-    /// A kernel. What it wrote itself it only reads by loads with [`LoadSource::Written`] [`LoadSource::Any`] or
+    /// A kernel. What it wrote itself it only reads by loads with [`LoadSource::Written`], [`LoadSource::Any`] or
     /// [`LoadSource::AlignedAny`].
     Kernel {
         /// Whether a single invocation of the workgroup does the work, so that each load is from one buffer.

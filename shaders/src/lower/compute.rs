@@ -178,9 +178,9 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
     let staging = match &mut later {
-        Some(later) => match later.shared_patch_bytes() {
-            Some(bytes) => {
-                let staging = Staging::of_patches(&mut linker.builder, &target, bytes);
+        Some(later) => match later.shared_patch() {
+            Some(patch) => {
+                let staging = Staging::of_patches(&mut linker.builder, &target, patch);
                 if let Some(staging) = &staging {
                     later.share_patches(&mut linker.builder, staging.shared_patches());
                 }

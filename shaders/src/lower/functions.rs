@@ -3,7 +3,10 @@
 //! check that these lists match the library, so that no shader fails to lower because a function is
 //! missing.
 
+use spirv::Op;
+
 use crate::spirv::Id;
+use crate::spirv::emit::Code;
 use crate::spirv::link::{LinkError, Linker};
 
 macro_rules! names {
@@ -46,12 +49,11 @@ names! {
         ConvertUscaled "convert_uscaled",
         DividedInstance "divided_instance",
         DrawIndex "draw_index",
-        EmitPatches "emit_patches",
-        EmitStaged "emit_staged",
         EmitStreamVertex "emit_stream_vertex",
         EmitVertex "emit_vertex",
         EndPrimitive "end_primitive",
         EndStreamPrimitive "end_stream_primitive",
+        EvaluateSlices "evaluate_slices",
         Fetch1 "fetch1",
         Fetch2 "fetch2",
         Fetch3 "fetch3",
@@ -75,12 +77,15 @@ names! {
         RunGeometry "run_geometry",
         RunSlice "run_slice",
         RunSliceGeometry "run_slice_geometry",
+        StageEmittedItem "stage_emitted_item",
+        StageSlice "stage_slice",
         Store1 "store1",
         Store2 "store2",
         Store2Aligned "store2_aligned",
         Store3 "store3",
         Store4 "store4",
         Store4Aligned "store4_aligned",
+        StoreEmittedItems "store_emitted_items",
         TableAddress "table_address",
         UseDrawAt "use_draw_at",
         VertexOfListed "vertex_of_listed",
@@ -130,6 +135,19 @@ impl Function {
     pub(super) fn id(self, linker: &mut Linker<'_, '_>) -> Result<Id, LinkError> {
         linker.function(self.name())
     }
+
+    /// Generates the body of a stub that calls the function with the stub's parameters.
+    pub(super) fn called(
+        self,
+        linker: &mut Linker<'_, '_>,
+        parameters: &[Id],
+    ) -> Result<Code, LinkError> {
+        let function = self.id(linker)?;
+        let (void, mut code) = (linker.builder.void(), Code::default());
+        code.call(&mut linker.builder, void, function, parameters);
+        code.push(Op::Return, &[]);
+        Ok(code)
+    }
 }
 
 names! {
@@ -175,15 +193,16 @@ names! {
     /// A function of `shaders/stubs.wgsl` for staging: collecting records in shared memory before
     /// they are stored.
     StagingStub {
-        EmitTogether "emit_together",
         EmitsTogether "emits_together",
         ListOutput "list_output",
         ListedOutput "listed_output",
         MostRecords "most_records",
-        Stagers "stagers",
+        StageItem "stage_item",
         StageRecord "stage_record",
+        Stagers "stagers",
         StagedUnits "staged_units",
         StagedVertices "staged_vertices",
+        StoreItems "store_items",
         StoreStaged "store_staged",
     }
 }

@@ -92,7 +92,7 @@ pub struct Target {
     /// of a workgroup, a half or a quarter of them may emit for a primitive; if a quarter does not fit,
     /// nothing is staged. With tessellation shaders it is for what the evaluation shader takes of
     /// patches, and their vertices are then stored without staging; if the patches of a sixteenth of
-    /// the invocations do not fit, or an input of the evaluation shader has 64-bit components, each
+    /// the invocations do not fit, or an input of the evaluation shader has components of other than 32 bits, each
     /// invocation stores its own vertices.
     pub staging: u32,
     /// Whether two dwords that are aligned to 8 bytes are accessed as one 64-bit integer, for devices

@@ -11,6 +11,7 @@ use crate::capture::{Layout, MAX_XFB_BUFFERS};
 use crate::lower::functions::{Function, StagingStub};
 use crate::lower::options::Target;
 use crate::lower::resources::ResourcePlan;
+use crate::lower::stages::SharedPatch;
 use crate::lower::stages::modes::LoweredGeometry;
 use crate::lower::store::{Store, StoredOutputs, store_tested};
 use crate::spirv::emit::{Builder, Code};
@@ -39,6 +40,11 @@ const EMITTED_BYTES: u32 = 2560;
 /// The number of dwords of a slice of a patch in the list of `shaders/patches.wgsl`: `SLICE_SIZE` there.
 const SLICE_SIZE: u32 = 11;
 
+/// The most padding in bytes that a variable in shared memory may need, because the next one may begin at a multiple of
+/// 16 bytes. It counts for the limit of the device
+/// ([VUID-RuntimeSpirv-Workgroup-06530](https://docs.vulkan.org/spec/latest/appendices/spirvenv.html#VUID-RuntimeSpirv-Workgroup-06530)).
+const PADDING: u32 = 12;
+
 /// The largest number of gaps (runs of dwords that are not captured) in a record. With each gap, copying a unit takes
 /// one more comparison.
 const MAX_GAPS: usize = 4;
@@ -57,20 +63,20 @@ pub(super) struct Staging {
     /// The list of the numbers of the records to copy, `shared uint listed[workgroup size * RECORDS_PER_ITEM]`; with a
     /// geometry shader the list of `shaders/emitted.wgsl`.
     listed: Id,
-    /// What only geometry and tessellation shaders have.
-    emitted: Option<Emitted>,
+    staged: Staged,
     buffers: [Option<StagedBuffer>; MAX_XFB_BUFFERS],
 }
 
-/// How a workgroup stages what a geometry shader emits, or the patches of tessellation shaders.
+/// What a workgroup stages.
 #[derive(Debug, Clone, Copy)]
-struct Emitted {
-    /// The function of the library that the workgroup runs.
-    function: Function,
-    /// The number of invocations that stage at the same time.
-    stagers: u32,
-    /// The largest number of records that each of them may emit for an item; 0 for tessellation shaders.
-    records: u32,
+enum Staged {
+    /// The vertices of a vertex shader (`shaders/staged.wgsl`).
+    Vertices,
+    /// What a geometry shader emits (`shaders/emitted.wgsl`). `stagers` invocations stage at the same time, each of them
+    /// at most `records` records of an item.
+    Emitted { stagers: u32, records: u32 },
+    /// Slices of patches (`shaders/patches.wgsl`), of `stagers` invocations at the same time.
+    Slices { stagers: u32 },
 }
 
 /// The part of the shared memory for one capture buffer.
@@ -137,7 +143,7 @@ impl Staging {
         builder.name(listed, "xfb_listed");
         let buffers = shapes.map(|shape| Some(StagedBuffer::of_records(builder, shape?, vertices)));
         let bytes = vertices * record + listed_bytes;
-        Some(Self { vertices, bytes, listed, emitted: None, buffers })
+        Some(Self { vertices, bytes, listed, staged: Staged::Vertices, buffers })
     }
 
     /// Declares the shared memory for the vertices that a geometry shader emits. Returns `None` if they are not staged.
@@ -160,13 +166,15 @@ impl Staging {
         let invocations = target.workgroup_sizes.others;
         let of_turns = |turns: u32, limit: u32| {
             let stagers = invocations / turns;
+            // The stride of the places of vertices is `stage_stride` in the shader.
             let vertices = most.checked_mul(stagers + 1)?;
             let units = shapes.iter().flatten().map(|shape| {
                 (shape.units.checked_mul(shape.plane(vertices))?).checked_mul(4 * shape.unit)
             });
             let list = records.checked_add(1)?.checked_mul(stagers)?.checked_mul(4)?;
-            let bytes =
-                units.chain([Some(list)]).try_fold(0u32, |sum, bytes| sum.checked_add(bytes?))?;
+            let bytes = units
+                .chain([Some(list)])
+                .try_fold(0u32, |sum, bytes| sum.checked_add(PADDING)?.checked_add(bytes?))?;
             (invocations.is_multiple_of(turns) && bytes <= limit)
                 .then_some((stagers, vertices, bytes))
         };
@@ -180,43 +188,45 @@ impl Staging {
         let listed = builder.variable(StorageClass::Workgroup, array);
         builder.name(listed, "xfb_listed");
         let buffers = shapes.map(|shape| Some(StagedBuffer::of_planes(builder, shape?, vertices)));
-        let emitted = Some(Emitted { function: Function::EmitStaged, stagers, records });
-        Some(Self { vertices, bytes, listed, emitted, buffers })
+        let staged = Staged::Emitted { stagers, records };
+        Some(Self { vertices, bytes, listed, staged, buffers })
     }
 
-    /// Declares the shared memory for slices of patches (`shaders/patches.wgsl`), beside `bytes_of_patch` bytes for
-    /// each, which are for what the evaluation shader takes of the patch. Returns `None` if there is not enough for a
-    /// sixteenth of the invocations at the same time.
+    /// Declares the shared memory for slices of patches (`shaders/patches.wgsl`), beside that of the `patch` of each.
+    /// Returns `None` if there is not enough for a sixteenth of the invocations at the same time.
     pub(super) fn of_patches(
         builder: &mut Builder<'_>,
         target: &Target,
-        bytes_of_patch: u32,
+        patch: SharedPatch,
     ) -> Option<Self> {
         if !builder.module.has_memory_model(MemoryModel::GLSL450) {
             return None;
         }
         let invocations = target.workgroup_sizes.others;
-        let bytes_of_each = bytes_of_patch.checked_add(4 * SLICE_SIZE)?;
+        let bytes_of_each = patch.bytes.checked_add(4 * SLICE_SIZE)?;
+        let padding = PADDING.checked_mul(patch.variables + 1)?;
+        let bytes_of = |stagers: u32| bytes_of_each.checked_mul(stagers)?.checked_add(padding);
+        let mut tried = [1, 2, 4, 8, 16].into_iter().map(|turns| invocations / turns);
         let fits = |stagers: &u32| {
-            let bytes = bytes_of_each.checked_mul(*stagers);
-            *stagers > 0 && bytes.is_some_and(|bytes| bytes <= target.staging)
+            *stagers > 0 && bytes_of(*stagers).is_some_and(|bytes| bytes <= target.staging)
         };
-        let stagers = [1, 2, 4, 8, 16].map(|turns| invocations / turns).into_iter().find(fits)?;
+        let stagers = tried.find(fits)?;
+        let bytes = bytes_of(stagers)?;
         let uint = builder.uint();
         let length = builder.constant(SLICE_SIZE * stagers);
         let array = builder.declare_new(Op::TypeArray, &[uint.0, length.0]);
         let listed = builder.variable(StorageClass::Workgroup, array);
         builder.name(listed, "xfb_listed");
-        let emitted = Some(Emitted { function: Function::EmitPatches, stagers, records: 0 });
         let buffers = [const { None }; MAX_XFB_BUFFERS];
-        Some(Self { vertices: 0, bytes: bytes_of_each * stagers, listed, emitted, buffers })
+        let staged = Staged::Slices { stagers };
+        Some(Self { vertices: 0, bytes, listed, staged, buffers })
     }
 
     /// The number of invocations whose patches are in shared memory at the same time; 0 without tessellation shaders.
     pub(super) fn shared_patches(&self) -> u32 {
-        match self.emitted {
-            Some(Emitted { function: Function::EmitPatches, stagers, .. }) => stagers,
-            _ => 0,
+        match self.staged {
+            Staged::Slices { stagers } => stagers,
+            Staged::Vertices | Staged::Emitted { .. } => 0,
         }
     }
 
@@ -234,23 +244,39 @@ impl Staging {
         Ok(Some(match name {
             StagingStub::StagedVertices => Code::returning(linker.builder.constant(self.vertices)),
             StagingStub::StagedUnits => Code::returning(linker.builder.constant(self.most_units())),
-            StagingStub::Stagers | StagingStub::MostRecords => {
-                // The bodies in WGSL are for vertex shaders, which do not call these stubs.
-                let Some(Emitted { stagers, records, .. }) = self.emitted else { return Ok(None) };
-                let value = if name == StagingStub::Stagers { stagers } else { records };
-                Code::returning(linker.builder.constant(value))
-            }
             StagingStub::EmitsTogether => {
-                Code::returning(linker.builder.constant_bool(self.emitted.is_some()))
+                let is_staged = !matches!(self.staged, Staged::Vertices);
+                Code::returning(linker.builder.constant_bool(is_staged))
             }
-            StagingStub::EmitTogether => {
-                let Some(Emitted { function, .. }) = self.emitted else { return Ok(None) };
-                let arguments: [Id; 4] = stub.parameters()?;
-                let function = function.id(linker)?;
-                let (void, mut code) = (linker.builder.void(), Code::default());
-                code.call(&mut linker.builder, void, function, &arguments);
-                code.push(Op::Return, &[]);
-                code
+            StagingStub::Stagers => match self.staged {
+                Staged::Emitted { stagers, .. } | Staged::Slices { stagers } => {
+                    Code::returning(linker.builder.constant(stagers))
+                }
+                Staged::Vertices => return Ok(None),
+            },
+            StagingStub::MostRecords => match self.staged {
+                Staged::Emitted { records, .. } => {
+                    Code::returning(linker.builder.constant(records))
+                }
+                Staged::Slices { .. } | Staged::Vertices => return Ok(None),
+            },
+            StagingStub::StageItem => {
+                let function = match self.staged {
+                    Staged::Emitted { .. } => Function::StageEmittedItem,
+                    Staged::Slices { .. } => Function::StageSlice,
+                    Staged::Vertices => return Ok(None),
+                };
+                let arguments: [Id; 3] = stub.parameters()?;
+                function.called(linker, &arguments)?
+            }
+            StagingStub::StoreItems => {
+                let function = match self.staged {
+                    Staged::Emitted { .. } => Function::StoreEmittedItems,
+                    Staged::Slices { .. } => Function::EvaluateSlices,
+                    Staged::Vertices => return Ok(None),
+                };
+                let arguments: [Id; 2] = stub.parameters()?;
+                function.called(linker, &arguments)?
             }
             StagingStub::StageRecord => {
                 let [slot] = stub.parameters()?;
@@ -402,7 +428,7 @@ fn shapes(
 
 impl Shape {
     /// Computes the layout in shared memory of the records for a buffer, whose stride is `stride` dwords. Returns
-    /// `None` if a record has more than [`MAX_GAPS`] gaps (runs of dwords that are not captured).
+    /// `None` if a record has more than [`MAX_GAPS`] gaps (runs of dwords that are not captured), or no captured dwords.
     fn new(layout: &Layout, buffer: usize, stride: u32, resources: ResourcePlan) -> Option<Self> {
         // The unit has to divide the stride, the number of captured dwords, and the dwords at which gaps
         // begin and end. `divided` combines all these numbers by "or": a power of two that divides it
@@ -431,7 +457,7 @@ impl Shape {
         let units = captured / unit;
         let pitch = if units < PADDED_UNITS { units } else { units | 1 };
         gaps.iter_mut().for_each(|(before, _)| *before /= unit);
-        (gaps.len() <= MAX_GAPS).then_some(Self { unit, units, pitch, stride, gaps })
+        (gaps.len() <= MAX_GAPS && units > 0).then_some(Self { unit, units, pitch, stride, gaps })
     }
 
     /// The size in bytes of a record in shared memory, with padding.
@@ -502,6 +528,12 @@ mod tests {
 
     fn shape(stride: u32, outputs: &[(u32, u32)], resources: ResourcePlan) -> Option<Shape> {
         Shape::new(&layout(stride, outputs), 0, stride / 4, resources)
+    }
+
+    #[test]
+    fn slices_have_the_size_that_the_shader_gives_them() {
+        let declared = format!("const SLICE_SIZE: u32 = {SLICE_SIZE}u;");
+        assert!(include_str!("../../patches.wgsl").contains(&declared));
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl Sysvals {
     }
 
     /// Replaces what [`set_entries`](Self::set_entries) sets, for a Vulkan pipeline without checks: it has no indices, so
-    /// these members of the draw have the addresses that other pipelines load.
+    /// these members of the draw have the addresses that other pipelines load. Call this function after `set_entries`.
     pub const fn set_unchecked_entries(&mut self, entries: &entries::Entries) {
         [self.draw.base_record, self.draw.first_workgroup] = entries.counts;
         self.draw.index_address = entries.blocks;

@@ -32,7 +32,7 @@ use self::modes::{LoweredGeometry, MAX_PATCH_SIZE};
 use self::passing::{Interface, Passing, is_array};
 use self::phases::Phases;
 use self::resets::Resets;
-use self::stage::{Stage, StageContext, calling};
+use self::stage::{Stage, StageContext};
 use self::tessellation::Tessellation;
 use crate::lower::functions::{Function, StubName};
 use crate::lower::interface::{decoration_of, move_execution_modes};
@@ -187,6 +187,14 @@ pub(super) fn later_shaders<'a>(
     Ok(control.into_iter().chain(evaluation).chain([(captured, last)]).collect())
 }
 
+/// The shared memory for what the evaluation shader takes of a patch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SharedPatch {
+    pub(super) bytes: u32,
+    /// The number of variables in shared memory, each of which has an element for each patch, or several.
+    pub(super) variables: u32,
+}
+
 /// The data from which the stubs for the stages after the vertex shader are generated.
 pub(super) struct Later<'a> {
     pub(super) modes: LoweredGeometry,
@@ -249,10 +257,10 @@ impl<'a> Later<'a> {
         self.geometry.is_some()
     }
 
-    /// The size in bytes of what the evaluation shader takes of a patch, if the vertices of several patches can be
-    /// evaluated together. `None` without tessellation shaders, or if a geometry shader follows them.
-    pub(super) fn shared_patch_bytes(&self) -> Option<u32> {
-        self.tessellation.as_ref().and_then(Tessellation::shared_bytes)
+    /// What the evaluation shader takes of a patch, if the vertices of several patches can be evaluated together. `None`
+    /// without tessellation shaders, or if a geometry shader follows them.
+    pub(super) fn shared_patch(&self) -> Option<SharedPatch> {
+        self.tessellation.as_ref().and_then(Tessellation::shared)
     }
 
     /// Declares the shared memory for what the evaluation shader takes of the patches of `stagers` invocations.
@@ -317,7 +325,7 @@ impl<'a> Later<'a> {
         Ok(Some(match name {
             StubName::RunPrimitive => {
                 let arguments: [Id; 2] = stub.parameters()?;
-                calling(linker, Function::RunGeometry, &arguments)?
+                Function::RunGeometry.called(linker, &arguments)?
             }
             StubName::SetGeometryInputs => {
                 let [primitive, invocation] = stub.parameters()?;

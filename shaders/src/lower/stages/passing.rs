@@ -229,7 +229,8 @@ impl Passing {
         copy.code
     }
 
-    /// The size in bytes of the inputs (of one vertex) in shared memory. `None` if an input has 64-bit components.
+    /// The size in bytes of the inputs (of one vertex) in shared memory. `None` if an input has other components than
+    /// those of 32 bits.
     pub(super) fn shared_bytes(&self) -> Option<u32> {
         let bytes = |Input { leaf, .. }: &Input| match (leaf.bits, leaf.count) {
             (32, 3) => Some(16),
@@ -237,6 +238,11 @@ impl Passing {
             _ => None,
         };
         self.inputs.iter().map(bytes).sum()
+    }
+
+    /// The number of variables that [`declare_shared`](Self::declare_shared) declares.
+    pub(super) fn shared_variables(&self) -> u32 {
+        self.inputs.len() as u32
     }
 
     /// Declares the shared memory for `length` elements of each input.

@@ -2,8 +2,6 @@
 
 use spirv::{Op, StorageClass};
 
-use crate::lower::LowerError;
-use crate::lower::functions::Function;
 use crate::lower::inputs::Inputs;
 use crate::lower::stages::resets::Resets;
 use crate::lower::store::StoredOutputs;
@@ -66,19 +64,4 @@ impl<'a> Stage<'a> {
         code.push(Op::Return, &[]);
         code
     }
-}
-
-/// Generates the body of a stub that calls a function of the shader library with the stub's
-/// parameters.
-pub(super) fn calling(
-    linker: &mut Linker<'_, '_>,
-    function: Function,
-    arguments: &[Id],
-) -> Result<Code, LowerError> {
-    let function = function.id(linker)?;
-    let mut code = Code::default();
-    let void = linker.builder.void();
-    code.call(&mut linker.builder, void, function, arguments);
-    code.push(Op::Return, &[]);
-    Ok(code)
 }

@@ -10,11 +10,12 @@ use spirv::{BuiltIn, Op, StorageClass};
 use crate::lower::LowerError;
 use crate::lower::functions::{Function, StubName};
 use crate::lower::interface::built_in;
+use crate::lower::stages::SharedPatch;
 use crate::lower::stages::modes::{LoweredTessellation, MAX_PATCH_SIZE};
 use crate::lower::stages::passing::{Interface, Passing, is_array, is_per_patch};
 use crate::lower::stages::phases::Phases;
 use crate::lower::stages::resets::Resets;
-use crate::lower::stages::stage::{Stage, StageContext, calling};
+use crate::lower::stages::stage::{Stage, StageContext};
 use crate::lower::store::StoredOutputs;
 use crate::lower::undefined::Undefined;
 use crate::spirv::declarations::{Declarations, Variable};
@@ -125,13 +126,15 @@ impl<'a> Tessellation<'a> {
         self.modes.control_points.min(self.most_passed)
     }
 
-    /// See [`Later::shared_patch_bytes`](super::Later::shared_patch_bytes).
-    pub(super) fn shared_bytes(&self) -> Option<u32> {
+    /// See [`Later::shared_patch`](super::Later::shared_patch).
+    pub(super) fn shared(&self) -> Option<SharedPatch> {
         if self.evaluated.is_some() {
             return None;
         }
         let points = self.points.shared_bytes()?.checked_mul(self.passed_points())?;
-        self.patch.shared_bytes()?.checked_add(points)
+        let bytes = self.patch.shared_bytes()?.checked_add(points)?;
+        let variables = self.points.shared_variables() + self.patch.shared_variables();
+        Some(SharedPatch { bytes, variables })
     }
 
     /// See [`Later::share_patches`](super::Later::share_patches).
@@ -173,7 +176,7 @@ impl<'a> Tessellation<'a> {
                     Some(_) => Function::RunSliceGeometry,
                     None => Function::RunSlice,
                 };
-                calling(linker, function, &arguments)?
+                function.called(linker, &arguments)?
             }
             StubName::InputVertices => returning(linker, Function::PatchControlPoints)?,
             StubName::TessellatorBits => {

@@ -60,7 +60,8 @@ pub(crate) enum DrawSource {
 }
 
 impl Key {
-    /// The key of a Vulkan pipeline for any draws without primitive restart.
+    /// The key of a Vulkan pipeline for any draws without primitive restart, unless they have
+    /// [`partial_indices`](field@Self::partial_indices).
     pub(crate) const ANY: Self = Self {
         source: DrawSource::General,
         indexed: true,
@@ -70,7 +71,7 @@ impl Key {
         topology: None,
     };
 
-    /// Returns the key of a Vulkan pipeline for any draws from `source` without primitive restart.
+    /// Returns the key of a Vulkan pipeline for any draws from `source`, with the same exceptions as [`ANY`](Self::ANY).
     pub(crate) const fn of(source: DrawSource) -> Self {
         Self { source, ..Self::ANY }
     }

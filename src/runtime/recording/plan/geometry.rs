@@ -235,8 +235,12 @@ impl Planner<'_> {
                 && (is_known || self.limits.tests_alignment)
                 && let (1, Some(state)) = (range.len(), self.collected.states.get(head.state))
             {
-                key = self.key_of(head, state, workgroups, None);
-                key.checked |= !is_known;
+                let own = self.key_of(head, state, workgroups, None);
+                // An unchecked capture has exactly one entry for each invocation.
+                let is_whole = ENTRIES_PER_BLOCK.is_multiple_of(size);
+                if own.source == DrawSource::Pushed {
+                    key = Key { checked: own.checked || !is_known || !is_whole, ..own };
+                }
             }
             listed.push((range, key, blocks as u32, workgroups));
         }

@@ -369,18 +369,21 @@ impl Planner<'_> {
         }
     }
 
-    /// The number of workgroups of a dispatch. An unchecked triangle fan has fewer than other fans: it needs three
-    /// invocations for two items, not four.
+    /// The number of workgroups of a dispatch. A vertex capture of an unchecked triangle fan has fewer than other fans:
+    /// it needs three invocations for two items, not four.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, count, workgroups, own, topology, .. } = *dispatch;
-        let is_unchecked = count == 1 && own.source == DrawSource::Pushed && !own.checked;
-        match self.plan.placed.get(first) {
-            Some(Placed { draw, state })
-                if is_unchecked && topology == Some(XfbTopology::TriFan) =>
+        let placed = self.plan.placed.get(first);
+        let state = placed.and_then(|placed| self.collected.states.get(placed.state));
+        match (placed, state) {
+            (Some(Placed { draw, .. }), Some(State { properties, .. }))
+                if count == 1
+                    && own.is_unchecked()
+                    && topology == Some(XfbTopology::TriFan)
+                    && properties.geometry.is_none() =>
             {
                 let invocations = draw.item_count + draw.item_count.div_ceil(2);
-                let properties = self.collected.states.get(*state).map(|state| state.properties);
-                invocations.div_ceil(properties.unwrap_or_default().workgroup_size(&own))
+                invocations.div_ceil(properties.workgroup_size(&own))
             }
             _ => workgroups,
         }

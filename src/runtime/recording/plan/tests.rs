@@ -10,9 +10,9 @@ use vkxfb_rewriter::lower::LoweredTessellation;
 use vkxfb_rewriter::lower::compute::WorkgroupSizes;
 use vkxfb_rewriter::lower::kernel;
 use vkxfb_rewriter::lower::{GeometryInput, LoweredGeometry};
-use vkxfb_rewriter::sysval::draw_flags;
 use vkxfb_rewriter::sysval::entries::{ENTRIES_PER_BLOCK, ENTRY_BLOCK_SIZE, ENTRY_SIZE};
 use vkxfb_rewriter::sysval::setup::{DrawCommand, kind, operation};
+use vkxfb_rewriter::sysval::{draw_flags, flags};
 use vkxfb_rewriter::tessellator::{Domain, Spacing, Tessellator};
 use vkxfb_rewriter::topology::{PrimitiveTopology, ProvokingVertex};
 
@@ -72,7 +72,7 @@ fn draw(topology: PrimitiveTopology, count: u32) -> CollectedDraw {
 /// Makes a draw indexed, with 32-bit indices that are all within the bound range.
 fn indexed(mut draw: CollectedDraw, restart: bool) -> CollectedDraw {
     let command = &mut draw.command;
-    command.flags |= 4 | if restart { vkxfb_rewriter::sysval::flags::RESTART } else { 0 };
+    command.flags |= 4 | if restart { flags::RESTART } else { 0 };
     (command.index_address, command.index_limit) = ([0, 3], 1 << 18);
     draw
 }
@@ -595,9 +595,9 @@ fn geometry_shaders_count_before_they_store() {
     let both = [&count_pass[..], &emit_pass[..]].concat();
     assert_eq!(plan(&ADDRESSES, &collected, &NO_COUNTERS), both);
     // A large draw has a Vulkan pipeline for single draws, a small one that for any draws.
+    let limits = Limits { entries: 1 << 22, ..ADDRESSES };
     let counted = |vertices| {
         let collected = with_later_stages(&[draw(LIST, vertices)]);
-        let limits = Limits { entries: 1 << 22, ..ADDRESSES };
         plan(&limits, &collected, &NO_COUNTERS).into_iter().nth(1)
     };
     assert_eq!(
@@ -607,6 +607,16 @@ fn geometry_shaders_count_before_they_store() {
             Some("capture one pushed counted, workgroups 16384: Pushed, List".to_owned()),
         ]
     );
+    // Unchecked captures have exactly one entry for each invocation.
+    let mut uneven = with_later_stages(&[draw(LIST, 3 << 20)]);
+    uneven.states[0].properties.sizes = Some(WorkgroupSizes::all(96));
+    let counted = "capture one pushed counted, workgroups 10928: Pushed, checked, List";
+    assert_eq!(plan(&limits, &uneven, &NO_COUNTERS)[1], counted);
+    // A draw that pipelines for single draws do not support has a pipeline for any draws, with its topology.
+    let mut far = indexed(draw(LIST, 3 << 20), false);
+    far.command.flags |= flags::PARTIAL_INDICES | flags::FAR_ATTRIBUTES;
+    let counted = "capture 1 listed counted, workgroups 16384: General, indexed, partial indices, checked, List";
+    assert_eq!(plan(&limits, &with_later_stages(&[far]), &NO_COUNTERS)[1], counted);
     // Push constants may change from draw to draw.
     let mut changed = with_later_stages(&draws);
     changed.states.push(State { constants: 1, ..changed.states[0] });
@@ -665,6 +675,11 @@ fn geometry_shaders_that_always_emit_as_much_are_not_counted() {
     let mut plan_of_both = Plan::default();
     plan_of_both.make(&ADDRESSES, &collected, &NO_COUNTERS, true).unwrap();
     let [list, strip] = plan_of_both.placed[..] else { panic!("{:?}", plan_of_both.placed) };
+    // Each triangle of a fan is an item, and the shader has no invocations for the fan's first vertex.
+    let mut fan = with_later_stages(&[draw(PrimitiveTopology::TriangleFan, (1 << 20) + 2)]);
+    fan.states[0].properties.geometry = collected.states[0].properties.geometry;
+    let alone = "capture one pushed, workgroups 16384: Pushed, TriFan";
+    assert_eq!(plan(&ADDRESSES, &fan, &NO_COUNTERS)[1], alone);
     // Each triangle becomes six lines: three in each of two invocations.
     assert_eq!((list.draw.item_count, list.draw.output_end), (100, 100 * 6 * 2));
     assert_eq!((strip.draw.base_record, strip.draw.item_count), (1200, (1 << 20) - 2));
