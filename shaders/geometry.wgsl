@@ -149,7 +149,9 @@ fn may_emit() -> bool {
 }
 
 fn capture_vertex() {
-    if !uniformly(is_count_pass) {
+    if is_drawn() {
+        draw_emitted();
+    } else if !uniformly(is_count_pass) {
         if emits_together() {
             stage_emitted();
         } else {

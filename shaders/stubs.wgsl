@@ -233,6 +233,22 @@ fn pass_evaluated(slot: u32) {}
 // `first_bytes`.
 fn store_record(record: u32) {}
 
+// -- Drawn stages (drawn.wgsl).
+
+// Whether the shader is a vertex shader that draws what a geometry shader emits.
+fn is_drawn() -> bool { return false; }
+
+// The number of vertices of an item in the list that the driver draws, and whether the geometry shader emits all of them
+// for every item.
+fn drawn_vertices() -> u32 { return 1u; }
+fn emits_all_drawn() -> bool { return true; }
+
+// Copies what the geometry shader has written to its outputs to those of the vertex shader.
+fn keep_vertex() {}
+
+// Places the vertex outside of the clip volume.
+fn drop_vertex() {}
+
 // -- Staging: a workgroup collects vertices in shared memory before it stores their records.
 
 // The number of vertices that fit into shared memory, or 0 if the pipeline does not stage.

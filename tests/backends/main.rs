@@ -7,6 +7,7 @@
 mod captures;
 #[path = "../common/mod.rs"]
 mod common;
+mod drawn;
 mod effects;
 mod fan_limit;
 mod geometry;

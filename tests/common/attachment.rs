@@ -245,7 +245,27 @@ impl Drawing {
         render_pass: vk::RenderPass,
         chain: *const std::ffi::c_void,
     ) -> vk::Pipeline {
-        let vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
+        let input = vk::PipelineVertexInputStateCreateInfo::default();
+        unsafe {
+            self.pipeline_with_input(device, stages, &input, topology, layout, render_pass, chain)
+        }
+    }
+
+    /// Does what [`pipeline`](Self::pipeline) does, with vertex buffers.
+    ///
+    /// # Safety
+    /// As there, and the vertex input matches the shader.
+    #[allow(clippy::too_many_arguments, reason = "as many as pipeline has, and one")]
+    pub unsafe fn pipeline_with_input(
+        &self,
+        device: &ash::Device,
+        stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+        vertex_input: &vk::PipelineVertexInputStateCreateInfo<'_>,
+        topology: vk::PrimitiveTopology,
+        layout: vk::PipelineLayout,
+        render_pass: vk::RenderPass,
+        chain: *const std::ffi::c_void,
+    ) -> vk::Pipeline {
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
         let viewport = vk::PipelineViewportStateCreateInfo::default()
             .viewports(&self.viewports)
@@ -256,7 +276,7 @@ impl Drawing {
         let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&self.blends);
         let mut info = vk::GraphicsPipelineCreateInfo::default()
             .stages(stages)
-            .vertex_input_state(&vertex_input)
+            .vertex_input_state(vertex_input)
             .input_assembly_state(&assembly)
             .viewport_state(&viewport)
             .rasterization_state(&raster)

@@ -60,7 +60,13 @@ impl NativeDevice {
         record: impl FnOnce(vk::CommandBuffer, vk::Buffer, vk::Pipeline),
     ) -> Vec<u8> {
         let info = info.layout(self.layout).render_pass(self.pass.raw);
-        let mut buffer = self.device.host_buffer(image.len() as u64, usage);
+        let flags = match usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS) {
+            true => vk::MemoryAllocateFlags::DEVICE_ADDRESS,
+            false => vk::MemoryAllocateFlags::empty(),
+        };
+        let flags = vk::MemoryAllocateFlagsInfo::default().flags(flags);
+        let buffer = vk::BufferCreateInfo::default().size(image.len() as u64).usage(usage);
+        let mut buffer = self.device.host_buffer_with(&buffer, (&raw const flags).cast());
         // SAFETY: the caller's contract; all is of the device, and lives until the submission is done.
         unsafe {
             buffer.bytes_mut().copy_from_slice(image);

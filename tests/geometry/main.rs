@@ -21,6 +21,7 @@ mod case;
 mod common;
 mod compile;
 mod compute;
+mod drawn;
 mod generate;
 mod glsl;
 mod interpret;
@@ -81,6 +82,14 @@ fn random_draws_of_geometry_shaders_hold_if_all_are_large() {
         };
         batches::run("geometry-large", count, BATCH, open).check();
     }
+}
+
+/// A vertex shader that draws what a geometry shader emits, for drivers without geometry shaders: the driver's own captures
+/// find what the model says.
+#[test]
+fn random_geometry_shaders_are_drawn_by_vertex_shaders() {
+    let count = cases("VKXFB_GEOMETRY", 400);
+    batches::run("geometry-drawn", count, BATCH, drawn::DrawnWorker::new).check();
 }
 
 /// The results must not depend on the number of entries that the draws are divided into.

@@ -11,6 +11,7 @@ use crate::common::commands::{QueryKind, QueryPools};
 use crate::common::discard;
 use crate::common::native::{NativeDevice, WRITES};
 use crate::compile::Modules;
+use crate::drawn::DrawnCase;
 use crate::generate::Streams;
 use crate::program::{Emitted, Program};
 
@@ -21,6 +22,8 @@ pub struct Native {
     pub streams: Streams,
     /// Whether primitives generated can be queried for other streams than 0.
     pub generated_streams: bool,
+    /// Whether shaders can read buffers by their addresses.
+    pub addresses: bool,
 }
 
 /// The memory and queries after a case.
@@ -36,10 +39,12 @@ impl Native {
         let mut xfb = vk::PhysicalDeviceTransformFeedbackFeaturesEXT::default();
         let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
         let mut generated = vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT::default();
+        let mut addresses = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
         let mut has = vk::PhysicalDeviceFeatures2::default()
             .push_next(&mut xfb)
             .push_next(&mut provoking)
-            .push_next(&mut generated);
+            .push_next(&mut generated)
+            .push_next(&mut addresses);
         instance.features(&mut has);
         let core = has.features;
         let mut limits = vk::PhysicalDeviceTransformFeedbackPropertiesEXT::default();
@@ -89,11 +94,15 @@ impl Native {
             .primitives_generated_query(true)
             .primitives_generated_query_with_rasterizer_discard(true)
             .primitives_generated_query_with_non_zero_streams(generated_streams);
+        let addresses = addresses.buffer_device_address;
+        let mut by_address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default()
+            .buffer_device_address(addresses == vk::TRUE);
         let mut features = vk::PhysicalDeviceFeatures2::default()
             .features(enabled)
             .push_next(&mut xfb)
             .push_next(&mut provoking)
-            .push_next(&mut generated);
+            .push_next(&mut generated)
+            .push_next(&mut by_address);
         let extensions = [
             ext::transform_feedback::NAME.as_ptr(),
             ext::provoking_vertex::NAME.as_ptr(),
@@ -106,6 +115,7 @@ impl Native {
             int64: core.shader_int64 == vk::TRUE,
             streams,
             generated_streams,
+            addresses: addresses == vk::TRUE,
         })
     }
 
@@ -130,19 +140,44 @@ impl Native {
     }
 
     pub fn run(&self, case: &Case, modules: &Modules) -> Found {
+        let shaders = [
+            (vk::ShaderStageFlags::VERTEX, &*modules.vertex),
+            (vk::ShaderStageFlags::GEOMETRY, &*modules.geometry),
+        ];
+        self.run_shaders(case, &shaders, None)
+    }
+
+    /// Runs a case with a vertex shader that draws what the geometry shader emits.
+    pub fn run_drawn(&self, case: &Case, drawn: &DrawnCase) -> Found {
+        let shaders = [(vk::ShaderStageFlags::VERTEX, &*drawn.words)];
+        self.run_shaders(case, &shaders, Some(drawn))
+    }
+
+    fn run_shaders(
+        &self,
+        case: &Case,
+        shaders: &[(vk::ShaderStageFlags, &[u32])],
+        drawn: Option<&DrawnCase>,
+    ) -> Found {
         use vk::BufferUsageFlags as Usage;
-        let usage = Usage::VERTEX_BUFFER
+        let mut usage = Usage::VERTEX_BUFFER
             | Usage::INDEX_BUFFER
             | Usage::INDIRECT_BUFFER
             | Usage::TRANSFORM_FEEDBACK_BUFFER_EXT
             | Usage::TRANSFORM_FEEDBACK_COUNTER_BUFFER_EXT;
-        let input = case.vertex_input();
+        let (mut input, mut topology) = (case.vertex_input(), case.topology);
+        let mut memory = case.image.clone();
+        if let Some(drawn) = drawn {
+            (input, topology) = (drawn.vertex_input.clone(), drawn.topology);
+            usage |= Usage::SHADER_DEVICE_ADDRESS | Usage::TRANSFER_DST;
+            memory.resize(drawn.end() as usize, 0);
+        }
         let (bindings, attributes) = discard::vertex_input(&input);
         let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()
             .vertex_binding_descriptions(&bindings)
             .vertex_attribute_descriptions(&attributes);
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(vk::PrimitiveTopology::from_raw(case.topology.as_raw()))
+            .topology(vk::PrimitiveTopology::from_raw(topology.as_raw()))
             .primitive_restart_enable(case.restart);
         let mode = match case.provoking {
             ProvokingVertex::First => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
@@ -154,10 +189,6 @@ impl Native {
             .rasterizer_discard_enable(true)
             .line_width(1.0)
             .push_next(&mut provoking);
-        let shaders = [
-            (vk::ShaderStageFlags::VERTEX, &*modules.vertex),
-            (vk::ShaderStageFlags::GEOMETRY, &*modules.geometry),
-        ];
         let info = vk::GraphicsPipelineCreateInfo::default()
             .vertex_input_state(&vertex_input)
             .input_assembly_state(&assembly)
@@ -166,14 +197,18 @@ impl Native {
         let count = case.queries.len().max(1) as u32;
         let (device, pools) = (&self.device, QueryPools::new(&self.device.raw, [count; 2]));
         // SAFETY: the modules are valid; every handle is of the device, and lives until the submission is done.
-        let image = unsafe {
-            device.run(&shaders, info, (&case.image, usage), |cmd, buffer, pipeline| {
+        let mut image = unsafe {
+            device.run(shaders, info, (&memory, usage), |cmd, buffer, pipeline| {
+                if let Some(drawn) = drawn {
+                    drawn.upload(device, cmd, case, buffer);
+                }
                 for kind in [QueryKind::Stream, QueryKind::Generated] {
                     device.raw.cmd_reset_query_pool(cmd, pools.of(kind), 0, count);
                 }
-                Recording { device, case, cmd, buffer, pipeline, pools: &pools }.record();
+                Recording { device, case, cmd, buffer, pipeline, pools: &pools, drawn }.record();
             })
         };
+        image.truncate(case.image.len());
         let result = |(place, query): (u32, &Query)| pools.result(query.kind, place).unwrap();
         let queries = (0..).zip(&case.queries).map(result).collect();
         // SAFETY: the submission was waited for.
@@ -190,6 +225,7 @@ struct Recording<'a> {
     buffer: vk::Buffer,
     pipeline: vk::Pipeline,
     pools: &'a QueryPools,
+    drawn: Option<&'a DrawnCase>,
 }
 
 impl Recording<'_> {
@@ -215,8 +251,10 @@ impl Recording<'_> {
         let (device, commands) = (&self.device.raw, &self.device.commands);
         let (cmd, case, buffer) = (self.cmd, self.case, self.buffer);
         unsafe {
-            for (binding, vertices) in (0..).zip(&case.vertices) {
-                device.cmd_bind_vertex_buffers(cmd, binding, &[buffer], &[vertices.offset]);
+            if self.drawn.is_none() {
+                for (binding, vertices) in (0..).zip(&case.vertices) {
+                    device.cmd_bind_vertex_buffers(cmd, binding, &[buffer], &[vertices.offset]);
+                }
             }
             let index_type = match case.index_type {
                 IndexType::Uint16 => vk::IndexType::UINT16,
@@ -232,7 +270,10 @@ impl Recording<'_> {
                         if *section == number && end(draws) == place)
                 };
                 self.queries(|span| is_at(span, |draws| draws.start), true);
-                commands.draw(cmd, buffer, &draw.command());
+                match self.drawn {
+                    Some(drawn) => drawn.record(device, cmd, buffer, [number, place]),
+                    None => commands.draw(cmd, buffer, &draw.command()),
+                }
                 self.queries(|span| is_at(span, |draws| draws.end - 1), false);
             }
             commands.end(cmd, buffer, &case.counters_of(&section.end));

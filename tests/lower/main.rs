@@ -8,6 +8,7 @@
 mod common;
 mod compute;
 mod control_points;
+mod drawn;
 mod effects;
 mod emission;
 mod explicit_layout;

@@ -27,7 +27,7 @@ use vkxfb_rewriter::sysval::{
 use vkxfb_rewriter::tessellator::{self, Domain, Spacing};
 use vkxfb_rewriter::topology::XfbTopology;
 
-const SOURCES: [&str; 31] = [
+const SOURCES: [&str; 32] = [
     "sysvals",
     "stubs",
     "wide",
@@ -46,6 +46,7 @@ const SOURCES: [&str; 31] = [
     "shared",
     "staged",
     "emitted",
+    "drawn",
     "vertex",
     "restart",
     "draw_commands",

@@ -307,7 +307,7 @@ fn is_of_heap(i: Instruction<'_>) -> bool {
 
 /// Makes inputs and outputs `Private`, and removes the decorations, capabilities and extensions that only apply to
 /// inputs and outputs.
-fn strip_interface(module: &mut Module, declarations: &Declarations) {
+pub(super) fn strip_interface(module: &mut Module, declarations: &Declarations) {
     strip(module, declarations);
     interface::strip_decorations(module, declarations, &INTERFACE, &INTERFACE_DECORATIONS);
     for capability in INTERFACE_CAPABILITIES {

@@ -150,6 +150,9 @@ pub enum LowerError {
         /// The name of the entry point.
         entry_point: String,
     },
+    /// A geometry shader cannot be drawn by a vertex shader. The member says what it has, in words.
+    #[error("a vertex shader cannot draw a geometry shader with {0}")]
+    NotDrawn(&'static str),
     /// A push constant contains a type other than numbers and device addresses.
     #[error("push constant {member} is {ty}, which has no bytes to be read from")]
     PushConstantType {

@@ -91,6 +91,7 @@ names! {
         VertexOfListed "vertex_of_listed",
         XfbCompute "xfb_compute",
         XfbComputeStaged "xfb_compute_staged",
+        XfbDrawn "xfb_drawn",
         XfbGeometry "xfb_geometry",
         XfbIsBound "xfb_is_bound",
         XfbVertex "xfb_vertex",
@@ -208,6 +209,17 @@ names! {
 }
 
 names! {
+    /// A function of `shaders/stubs.wgsl` for shaders that draw what a geometry shader emits.
+    DrawnStub {
+        DrawnVertices "drawn_vertices",
+        DropVertex "drop_vertex",
+        EmitsAllDrawn "emits_all_drawn",
+        IsDrawn "is_drawn",
+        KeepVertex "keep_vertex",
+    }
+}
+
+names! {
     /// Any other function of `shaders/stubs.wgsl`. Some of them are called by captures, some by kernels.
     StubName {
         Arrive "arrive",
@@ -309,6 +321,7 @@ mod tests {
             MemoryStub::ALL.iter().map(|stub| stub.name()).collect::<Vec<_>>(),
             SysvalsStub::ALL.iter().map(|stub| stub.name()).collect(),
             StagingStub::ALL.iter().map(|stub| stub.name()).collect(),
+            DrawnStub::ALL.iter().map(|stub| stub.name()).collect(),
             StubName::ALL.iter().map(|stub| stub.name()).collect(),
         ]
         .concat();

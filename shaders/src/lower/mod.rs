@@ -7,6 +7,7 @@
 //! * [`vertex`] makes the vertex shader store its captured outputs itself. The pipeline rasterizes as before.
 //! * [`compute`] merges the vertex shader and the tessellation and geometry shaders after it into
 //!   one compute shader.
+//! * [`drawn`] merges a vertex shader and a geometry shader into a vertex shader, for devices without geometry shaders.
 //! * [`strip`] removes transform feedback, for a driver that must not capture because another
 //!   backend does.
 //! * [`streams`] reduces a geometry shader to the vertex stream that is rasterized.
@@ -23,6 +24,7 @@ mod access;
 pub mod compute;
 mod descriptors;
 mod device_address;
+pub mod drawn;
 mod effects;
 mod error;
 mod explicit_layout;

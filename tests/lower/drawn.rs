@@ -1,0 +1,124 @@
+//! Geometry shaders as vertex shaders that draw what they emit: what the modules have, and what is refused. Tests on devices
+//! compare what they draw (`tests/backends/drawn.rs`, `tests/geometry/drawn.rs`).
+
+use vkxfb_rewriter::lower::{LowerError, Shader, drawn};
+use vkxfb_rewriter::vertex_input::VertexInput;
+
+use crate::common;
+
+const VERTEX: &str = "#version 450
+    layout(push_constant) uniform Pushed { layout(offset = 32) vec4 offset; };
+    void main() { gl_Position = offset + float(gl_VertexIndex + gl_InstanceIndex); }";
+
+fn geometry(declared: &str, main: &str) -> Vec<u32> {
+    let source = format!("#version 450\n{declared}\nvoid main() {{ {main} }}");
+    common::compile_stage("geom", &source, &[])
+}
+
+fn lower(declared: &str, main: &str, layer_outputs: bool) -> Result<drawn::Drawn, LowerError> {
+    let (vertex, geometry) = (common::compile_stage("vert", VERTEX, &[]), geometry(declared, main));
+    let (vertex, input) = (Shader::new(&vertex), VertexInput::default());
+    let options = drawn::Options::new(&vertex, &input).layer_outputs(layer_outputs);
+    drawn::lower(&Shader::new(&geometry), &options)
+}
+
+const STRIP: &str = "layout(triangles) in; layout(triangle_strip, max_vertices = 4) out;";
+const EMIT: &str = "for (int i = 0; i < 4; i++) {
+    gl_Position = gl_in[i % 3].gl_Position + float(gl_PrimitiveIDIn); EmitVertex(); }";
+
+#[test]
+fn parameters_are_the_only_input() {
+    let drawn = lower(STRIP, EMIT, false).unwrap();
+    common::validate(&drawn.words, "vulkan1.1");
+    // Two triangles.
+    assert_eq!((drawn.vertices, drawn.geometry.primitives), (6, Some(2)));
+    assert_eq!(drawn.push_constants, 32..48);
+    let text = common::disassemble(&drawn.words);
+    for absent in ["PushConstant", "Geometry", "Workgroup", "OpFunctionCall"] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+    assert_eq!(text.matches(" Input\n").count(), 3, "{text}");
+}
+
+#[test]
+fn layers_are_outputs_where_the_device_has_them() {
+    let main = format!("gl_Layer = gl_PrimitiveIDIn; gl_PrimitiveID = 3; {EMIT}");
+    for layer_outputs in [false, true] {
+        let drawn = lower(STRIP, &main, layer_outputs).unwrap();
+        common::validate(&drawn.words, "vulkan1.1");
+        let text = common::disassemble(&drawn.words);
+        assert_eq!(text.contains("BuiltIn Layer"), layer_outputs, "{text}");
+        let extension = "SPV_EXT_shader_viewport_index_layer";
+        assert_eq!(text.contains(extension), layer_outputs, "{text}");
+        // A vertex shader has none.
+        assert!(!text.contains("BuiltIn PrimitiveId"), "{text}");
+    }
+}
+
+#[test]
+fn what_a_vertex_shader_cannot_draw_is_refused() {
+    let count = "layout(set = 0, binding = 0) buffer Count { uint count; };";
+    let narrow = "#extension GL_EXT_shader_explicit_arithmetic_types_float16 : enable
+        layout(location = 0) out f16vec2 narrow;";
+    let varying = "layout(points) in; layout(triangle_strip, max_vertices = 9) out;";
+    let (streams, points) = (
+        "layout(points) in; layout(points, max_vertices = 2) out;
+        layout(location = 0, stream = 1) out float other;",
+        "gl_Position = vec4(0.0); EmitStreamVertex(0); other = 1.0; EmitStreamVertex(1);",
+    );
+    for (declared, main, reason) in [
+        (&*format!("{STRIP}{count}"), &*format!("atomicAdd(count, 1u); {EMIT}"), "side effects"),
+        (&*format!("{narrow}{STRIP}"), EMIT, "outputs with 8-bit or 16-bit components"),
+        (streams, points, "several vertex streams"),
+        (
+            varying,
+            "for (int i = 0; i < int(gl_in[0].gl_Position.x); i++) { EmitVertex(); }",
+            "a number of primitives that varies",
+        ),
+    ] {
+        match lower(declared, main, false) {
+            Err(LowerError::NotDrawn(found)) => assert_eq!(found, reason, "{declared}"),
+            other => panic!("{declared}: {other:?}"),
+        }
+    }
+    // A few that are not emitted are placed where nothing is drawn.
+    let few = "layout(points) in; layout(triangle_strip, max_vertices = 4) out;";
+    let main = "for (int i = 0; i < int(gl_in[0].gl_Position.x); i++) {
+        gl_Position = vec4(i); EmitVertex(); }";
+    let drawn = lower(few, main, false).unwrap();
+    assert_eq!(drawn.vertices, 6);
+    let is_placed_far = |drawn: &drawn::Drawn| {
+        common::disassemble(&drawn.words).contains("OpConstant %float -1048576")
+    };
+    assert!(is_placed_far(&drawn) && !is_placed_far(&lower(STRIP, EMIT, false).unwrap()));
+}
+
+#[test]
+fn primitive_ids_of_fragment_shaders_become_inputs() {
+    let fragment = |source: &str| common::compile_stage("frag", source, &[]);
+    let reads = fragment(
+        "#version 450
+        layout(location = 2) in mat3 rows;
+        layout(location = 0) out vec4 colour;
+        void main() { colour = vec4(rows[0], gl_PrimitiveID); }",
+    );
+    let shader = Shader::new(&reads);
+    for (first, location) in [(0, 5), (9, 9)] {
+        let lowered = drawn::fragment::lower(&shader, first).unwrap();
+        let input = lowered.primitive_id.unwrap();
+        assert_eq!((input.location, input.signed), (location, true));
+        common::validate(&lowered.words, "vulkan1.0");
+        let text = common::disassemble(&lowered.words);
+        assert!(!text.contains("PrimitiveId") || !text.contains("BuiltIn PrimitiveId"), "{text}");
+        assert!(!text.contains("OpCapability Geometry"), "{text}");
+    }
+    let other =
+        fragment("#version 450\nlayout(location = 0) out vec4 c; void main() { c = vec4(1.0); }");
+    let lowered = drawn::fragment::lower(&Shader::new(&other), 0).unwrap();
+    assert_eq!((lowered.words, lowered.primitive_id), (other, None));
+
+    let block = "layout(location = 3) out Block { vec2 a; layout(location = 7) mat2 b; } block;";
+    let main = format!("block.a = vec2(1.0); block.b = mat2(1.0); {EMIT}");
+    let outputs = geometry(&format!("{STRIP}{block}"), &main);
+    assert_eq!(drawn::fragment::output_locations(&Shader::new(&outputs)).unwrap(), 9);
+}
