@@ -16,6 +16,12 @@ send_and_sync! {
     vkxfb::runtime { Barrier, BufferSet, BufferUsages, DeviceIdentity, Settings }
     vkxfb::runtime { Tuning, TuningEffect }
     vkxfb::runtime { Workaround, WorkaroundEffect }
+    vkxfb_rewriter::lower::drawn {
+        Drawn,
+    }
+    vkxfb_rewriter::lower::drawn::fragment {
+        DrawnFragment, PrimitiveIdInput,
+    }
     vkxfb_rewriter::lower {
         Backend, Captures<'static>, Effects, LowerError, Lowered, ResourcePlan, Shader<'static>,
     }
