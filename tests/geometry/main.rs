@@ -6,6 +6,8 @@
 //! |---|---|
 //! | `VKXFB_GEOMETRY` | the number of cases: by default 60 to 200 with `VKXFB_FULL=1`, and a quarter
 //! of that without |
+//! | `VKXFB_EMISSION` | the number of shaders of which the known numbers of primitives are compared: by default 2,000 with
+//! `VKXFB_FULL=1`, and a quarter of that without |
 //! | `VKXFB_PRINT=1` | prints each case before it runs, for crashes of drivers |
 //! | `VKXFB_TEST_VALIDATION=0` | runs without the validation layer |
 //!
@@ -22,6 +24,7 @@ mod common;
 mod compile;
 mod compute;
 mod drawn;
+mod emission;
 mod generate;
 mod glsl;
 mod interpret;

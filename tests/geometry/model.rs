@@ -171,7 +171,7 @@ pub fn emitted(
 }
 
 /// Returns the number of vertices of each strip of a stream that is not empty.
-fn strips_of(events: &[Event], stream: u32) -> Vec<usize> {
+pub fn strips_of(events: &[Event], stream: u32) -> Vec<usize> {
     let strips = events.split(|event| *event == Event::EndPrimitive(stream));
     let is_vertex = |event: &&Event| matches!(event, Event::Vertex(of, _) if *of == stream);
     let lengths = strips.map(|strip| strip.iter().filter(is_vertex).count());

@@ -147,6 +147,41 @@ fn what_constants_decide_is_known() {
           }", 3),
         ("void main() { int j = 1; if (flag) j = 2; j = 3; for (int i = 0; i < j; i++) vertex(); }", 3),
         ("void main() { for (int i = 0; i < 3; i++) { value = flag ? 1.0 : weight; EmitVertex(); } }", 3),
+        // Numbers that are not integers.
+        ("void main() { for (float i = 0.0; i < 3.0; i++) vertex(); }", 3),
+        ("void main() { for (float i = 1.0; i > 0.25; i -= 0.25) vertex(); }", 3),
+        ("void main() { for (float bits = 0.0; floatBitsToInt(bits) < 3;
+            bits = intBitsToFloat(floatBitsToInt(bits) + 1)) vertex(); }", 3),
+        ("void main() { for (int i = 1; float(i) * 0.5 <= 1.5; i++) vertex(); }", 3),
+        ("void main() { for (int i = 0; i < int(3.7); i++) vertex(); }", 3),
+        ("void main() { for (double i = 0.0; i < 3.0LF; i += 1.0LF) vertex(); }", 3),
+        ("void main() { for (vec2 i = vec2(0.0); i.y < 3.0; i += vec2(weight, 1.0)) vertex(); }", 3),
+        // Numbers that are small enough for 16 bits.
+        ("void main() { for (mediump int i = 4; i > 0; i--) vertex(); }", 4),
+        ("mediump int count(mediump int of) { vertex(); return of + 1; }
+          void main() { mediump int j = count(2); for (int i = 0; i < j; i++) vertex(); }", 4),
+        // Parts of variables.
+        ("void main() { ivec4 r; r.z = 0; while (r.z < 3) { vertex(); r.z += 1; r.x = n; } }", 3),
+        ("void main() { vec4 r; r.yx = vec2(3.0, 0.0); while (r.x < r.y) { vertex(); r.x += 1.0; } }", 3),
+        ("struct S { int a[2]; ivec2 b; };
+          void main() { S s; s.a[1] = 1; s.b.y = 3; for (; s.a[1] <= s.b.y; s.a[1]++) { vertex(); s.a[0] = n; } }", 3),
+        ("ivec2 j; void step() { j.y++; vertex(); } void main() { j = ivec2(n, 5); while (j.y < 8) step(); }", 3),
+        ("void main() { mat2 m; m[1] = vec2(1.0, 4.0); while (m[1].x < m[1][1]) { vertex(); m[1][0] += 1.0; m[0].x = weight; } }", 3),
+        // Runs that emit the same number on different ways.
+        ("void main() { if (flag) { value = 1.0; EmitVertex(); } else vertex(); vertex(); }", 2),
+        ("void one() { if (flag) { vertex(); return; } value = 2.0; EmitVertex(); } void main() { one(); one(); }", 2),
+        ("void main() { vertex(); if (flag) EndPrimitive(); }", 1),
+        ("void main() { switch (n) { case 0: value = 1.0; case 1: value += 1.0; EmitVertex(); break; default: vertex(); } }", 1),
+        ("void main() { if (flag) { vertex(); return; } vertex(); }", 1),
+        ("void main() {
+            for (int i = 0; i < 3; i++) { if (flag) { vertex(); continue; } vertex(); }
+          }", 3),
+        ("void main() { for (int i = 0; ; i++) { if (flag) { if (i == 2) break; vertex(); } else { if (i == 2) break; vertex(); } } }", 2),
+        ("int two() { if (flag) { vertex(); return 2; } vertex(); return 2; }
+          void main() { int j = two(); for (int i = 0; i < j; i++) vertex(); }", 3),
+        ("void main() { int j; if (flag) { j = 2; vertex(); } else { vertex(); j = 2; } while (j > 0) { j--; vertex(); } }", 3),
+        // As many vertices as the shader declares.
+        ("void main() { for (int i = 0; i < 8; i++) vertex(); }", 8),
     ];
     for (functions, primitives) in shaders {
         assert_eq!(emitted("points", functions), Some(primitives), "{functions}");
@@ -163,7 +198,6 @@ fn what_nothing_decides_is_not_known() {
         "void main() { for (int i = 0; i < 3; i++) { vertex(); if (n == i) return; } }",
         "void main() { vertex(); if (flag) vertex(); }",
         "void main() { vertex(); switch (n) { case 1: vertex(); break; default: break; } }",
-        "void main() { vertex(); if (flag) EndPrimitive(); }",
         "void main() { if (flag) return; vertex(); }",
         "void maybe() { if (flag) return; vertex(); } void main() { vertex(); maybe(); }",
         "void maybe() { if (flag) vertex(); } void outer() { maybe(); }
@@ -172,6 +206,9 @@ fn what_nothing_decides_is_not_known() {
         // More vertices than the shader declares, or no end.
         "void main() { for (int i = 0; i < 9; i++) vertex(); }",
         "void main() { while (true) vertex(); }",
+        "void main() { for (int i = 0; i < 8; i++) vertex(); if (flag) vertex(); }",
+        "void main() { for (int i = 0; i < 8; i++) vertex(); while (flag) vertex(); }",
+        "void main() { do { vertex(); } while (flag); }",
         "void main() { vertex(); for (int i = 0; i >= 0; i = 1 - i) EndPrimitive(); }",
         "void main() { vertex(); for (;;) value++; }",
         // What is changed where the walk does not look is not known.
@@ -205,9 +242,51 @@ fn what_nothing_decides_is_not_known() {
          void main() { some(0); some(1); }",
         "int count(int k) { vertex(); if (k == 0) return 2; return n; }
          void main() { for (int k = 0; k < 2; k++) for (int i = 0, j = count(k); i < j; i++) vertex(); }",
-        // Parts of variables, and numbers that are not integers.
+        // Parts of variables with an index that is not known, and numbers that devices may round differently.
         "void main() { ivec2 j = ivec2(2); j[n] = 3; for (int i = 0; i < j.x; i++) vertex(); }",
-        "void main() { for (float i = 0.0; i < 3.0; i++) vertex(); }",
+        "void main() { int j[2] = int[](2, 2); j[n & 1] = 3; for (int i = 0; i < j[0]; i++) vertex(); }",
+        "void main() { for (float i = 0.0; i < 0.65; i += 0.1) vertex(); }",
+        "void main() { for (float i = 3.0; i > 0.0; i /= 3.0) vertex(); }",
+        "void main() { vertex(); if (sqrt(4.0) * weight == 2.0) vertex(); }",
+        "void main() { vertex(); if (!(floatBitsToInt(-(weight * 0.0)) == 0)) vertex(); }",
+        "void main() { float z = 1.0; z -= 1.0; if (floatBitsToInt(z) == 0) vertex(); vertex(); }",
+        "void main() { float z = 0.0; z = -z; if (floatBitsToInt(z) == 0) vertex(); vertex(); }",
+        "void main() { float tiny = intBitsToFloat(1); if (tiny > 0.0) vertex(); vertex(); }",
+        "void main() { float no = intBitsToFloat(0x7fc00000); if (no != no) vertex(); vertex(); }",
+        // Values of 16 bits.
+        "void main() { mediump float i = 0.0; for (; i < 3.0; i += 1.0) vertex(); }",
+        "void main() { mediump float j = 1.0; float i = j + 1.0; if (i == 2.0) vertex(); vertex(); }",
+        "void main() { mediump int i = 32767; i++; if (i == 32768) vertex(); vertex(); }",
+        "void main() { mediump uint i = 32767u, j = 20u; if ((i >> j) == 0u) vertex(); vertex(); }",
+        "void main() { mediump int i = -32768, j = -1; if (i % j == 0) vertex(); vertex(); }",
+        // Compilers may subtract on the other side of a comparison, where the result is rounded.
+        "void main() { float x = 3998.0; do { vertex(); x += 1.0; } while (x - 3998.0 <= 2.999999); }",
+        "void main() { mediump int i = 65535; if (i + 1 == 0) vertex(); vertex(); }",
+        "void main() { mediump ivec2 i = ivec2(65535); i += 1; if (i.x == 0) vertex(); vertex(); }",
+        "struct S { mediump int a; int b; }; void main() { S s; s.a = 65536; if (s.a == 0) vertex(); vertex(); }",
+        // Other parts are changed.
+        "void main() { ivec4 j = ivec4(2); j = ivec4(n); for (int i = 0; i < j.x; i++) vertex(); }",
+        "void main() { int j[2]; j[0] = 2; j = int[](n, 1); for (int i = 0; i < j[0]; i++) vertex(); }",
+        "struct S { ivec2 a; int b; }; void main() { S s, t; s.a.x = 2; t.a = ivec2(n); t.b = 1; s = t; for (int i = 0; i < s.a.x; i++) vertex(); }",
+        "void change(inout ivec2 j) { j.x = n; vertex(); } void main() { ivec2 j = ivec2(2); change(j); for (int i = 0; i < j.x; i++) vertex(); }",
+        "void change(inout int j) { j = n; vertex(); } void main() { ivec2 j = ivec2(2); change(j.x); for (int i = 0; i < j.x; i++) vertex(); }",
+        "ivec2 j; void change() { j[n & 1] = 1; } void main() { j = ivec2(2); change(); for (int i = 0; i < j.x; i++) vertex(); }",
+        "ivec2 j; void change() { if (flag) j.x = 1; vertex(); } void main() { j = ivec2(2); change(); for (int i = 0; i < j.x; i++) vertex(); }",
+        "void main() { int j[2]; if (j[0] == j[1]) vertex(); vertex(); }",
+        "void main() { ivec2 j; j.x = 1; if (j.x == j.y) vertex(); vertex(); }",
+        "void some(int k) { ivec2 j; if (k == 0) j.x = 2; for (int i = 0; i < j.x; i++) vertex(); }
+         void main() { some(0); some(1); }",
+        // What is known in one arm alone, or otherwise in another.
+        "void main() { int j; if (flag) j = 2; else vertex(); if (!flag) vertex(); for (int i = 0; i < j; i++) vertex(); }",
+        "void main() { int j; switch (n) { case 0: j = 1; vertex(); break; case 1: j = 1; case 2: vertex(); } for (int i = 0; i < j; i++) vertex(); }",
+        "int some() { if (flag) { vertex(); return 1; } vertex(); return 2; } void main() { int j = some(); for (int i = 0; i < j; i++) vertex(); }",
+        "void main() { int j = 1; for (int i = 0; i < 3; i++) { if (n == i) { vertex(); break; } vertex(); j++; } for (int i = 0; i < j; i++) vertex(); }",
+        "void main() { int j = 0; for (int i = 0; i < 2; i++) { for (;;) { if (flag) { vertex(); j++; break; } else { vertex(); break; } } } if (j == 2) vertex(); }",
+        "void main() { for (int i = 0; i < 3; i++) { switch (n) { case 0: vertex(); continue; case 1: vertex(); break; default: return; } vertex(); } }",
+        "void main() { for (int i = 0; i < 2; i++) { if (flag) { vertex(); if (n == 1) break; } else vertex(); } }",
+        "void one() { if (flag) { vertex(); return; } vertex(); if (n == 1) return; vertex(); } void main() { one(); }",
+        // Runs that emit the same number on different ways, and then not.
+        "void main() { int j; if (flag) { j = 1; vertex(); } else { j = 2; vertex(); } for (int i = 0; i < j; i++) vertex(); }",
         // What is undefined.
         "void main() { int j = 0; for (int i = 0; i < 3 / j; i++) vertex(); vertex(); }",
     ];
@@ -321,7 +400,7 @@ fn parameters_may_point_to_one_variable() {
     };
     for read in ["%p", "%q"] {
         assert_eq!(emitted(read, "%at = OpVariable %to_int Function", ""), Some(2));
-        // Parts of variables are not followed.
+        // Parts of variables are not followed where they are passed.
         let chain = "%at = OpAccessChain %to_int %both %c1";
         assert_eq!(emitted(read, "%both = OpVariable %to_pair Function", chain), None);
     }
@@ -462,4 +541,205 @@ fn a_walk_ends() {
         OpLoopMerge %a %b None
         OpBranch %a";
     assert_eq!(assembled("", body), None);
+}
+
+/// Returns that number for a shader with instructions for vertex streams.
+fn of_streams(functions: &str) -> Option<u32> {
+    let source = format!(
+        "#version 450
+        layout(points) in;
+        layout(points, max_vertices = 8) out;
+        layout(location = 0, stream = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) out float value;
+        layout(push_constant) uniform Push {{ bool flag; }};
+        {functions}"
+    );
+    known(&common::compile_stage("geom", &source, &[]))
+}
+
+#[test]
+fn numbers_are_those_of_stream_0_alone() {
+    assert_eq!(of_streams("void main() { EmitStreamVertex(0); EmitStreamVertex(0); }"), Some(2));
+    assert_eq!(of_streams("void main() { EmitStreamVertex(0); EmitStreamVertex(1); }"), None);
+    assert_eq!(of_streams("void main() { EmitStreamVertex(0); EndStreamPrimitive(1); }"), None);
+    // Also where no run comes to.
+    assert_eq!(
+        of_streams("void main() { EmitStreamVertex(0); if (false) EmitStreamVertex(1); }"),
+        None
+    );
+}
+
+/// Modules that are built to take long: the number of simulated words is limited, and so is what is not words.
+#[test]
+fn walks_over_hostile_shaders_end_soon() {
+    let many = |number: usize, text: &str| text.repeat(number);
+    let shaders = [
+        // Each of the runs that a selection parts goes on by itself.
+        format!("void main() {{ {} }}", many(24, "if (n == 1) vertex(); else EndPrimitive();")),
+        // Nested selections, of which each arm leaves the loop.
+        format!(
+            "void main() {{ for (int i = 0; i < 9; i++) {{ {} vertex(); {} }} }}",
+            many(120, "if (flag) { vertex(); if (n == 2) break; "),
+            many(120, "}")
+        ),
+        format!("void main() {{ {} }}", many(400, "while (flag) { vertex(); if (n == 3) break; }")),
+        // Many parts, all of which are forgotten each time.
+        format!(
+            "void main() {{ int j[999]; {} for (int i = 0; i < 99999; i++) {{ j[n] = i; if (j[0] == 1) vertex(); }} }}",
+            (0..999).map(|i| format!("j[{i}] = {i};")).collect::<String>()
+        ),
+        // Many functions, each of which calls the one before twice.
+        format!(
+            "void f0() {{ if (flag) vertex(); }} {} void main() {{ f40(); }}",
+            (1..=40)
+                .map(|i| format!("void f{i}() {{ f{0}(); f{0}(); }}", i - 1))
+                .collect::<String>()
+        ),
+    ];
+    for functions in &shaders {
+        let source = format!(
+            "#version 450
+            layout(triangles) in;
+            layout(points, max_vertices = 200) out;
+            layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) out float value;
+            layout(push_constant) uniform Push {{ int n; bool flag; }};
+            void vertex() {{ value = 1.0; EmitVertex(); }}
+            {functions}"
+        );
+        let words = common::compile_stage("geom", &source, &[]);
+        let begin = std::time::Instant::now();
+        assert_eq!(known(&words), None, "{functions:.200}");
+        let time = begin.elapsed();
+        println!("{:4} ms: {functions:.80}", time.as_millis());
+        assert!(time.as_secs() < 5, "{time:?}: {functions:.200}");
+    }
+}
+
+/// A parameter would have two values at a time.
+#[test]
+fn recursion_is_not_followed() {
+    let function = "%f = OpFunction %int None %reader
+        %p = OpFunctionParameter %to_int
+        %q = OpFunctionParameter %to_int
+        %in_f = OpLabel
+        OpStore %p %c2
+        OpEmitVertex
+        %y = OpLoad %int %q
+        %is_first = OpIEqual %bool %y %c1
+        OpSelectionMerge %after None
+        OpBranchConditional %is_first %again %after
+        %again = OpLabel
+        OpStore %q %c2
+        %unused = OpFunctionCall %int %f %q %p
+        OpBranch %after
+        %after = OpLabel
+        %result = OpLoad %int %p
+        OpReturnValue %result";
+    let body = format!(
+        "%a = OpVariable %to_int Function
+        %b = OpVariable %to_int Function
+        OpStore %b %c1
+        %x = OpFunctionCall %int %f %a %b
+        {IF_TWO}
+        OpReturn
+        OpFunctionEnd
+        {function}"
+    );
+    assert_eq!(assembled("", &body), None);
+}
+
+/// Values of other types than their ids say are not known.
+#[test]
+fn values_of_wrong_types_are_not_known() {
+    let emitted = |value: &str| assembled("", &format!("{value} {IF_TWO} OpReturn"));
+    assert_eq!(emitted("%x = OpCopyObject %int %c2"), Some(2));
+    assert_eq!(emitted("%x = OpUndef %int"), None);
+    let words = |value: &str| {
+        let declarations = "%uint = OpTypeInt 32 0
+            %two = OpConstant %uint 2
+            %vector = OpTypeVector %int 2
+            %both = OpConstantComposite %vector %c2 %c1
+            %c7 = OpConstant %int 7
+            %zero = OpConstant %int 0";
+        assembled(declarations, &format!("{value} {IF_TWO} OpReturn"))
+    };
+    assert_eq!(words("%x = OpCompositeExtract %int %both 0"), Some(2));
+    assert_eq!(words("%x = OpCompositeExtract %int %both 1"), Some(1));
+    assert_eq!(words("%x = OpCompositeExtract %int %both 2"), None);
+    assert_eq!(words("%x = OpCopyObject %int %two"), None);
+    assert_eq!(
+        words("%v = OpCompositeInsert %vector %c2 %both 1 %x = OpCompositeExtract %int %v 1"),
+        Some(2)
+    );
+    assert_eq!(
+        words("%v = OpCompositeInsert %vector %c2 %both 2 %x = OpCompositeExtract %int %v 2"),
+        None
+    );
+    let shuffled = |components: &str| {
+        words(&format!(
+            "%v = OpVectorShuffle %vector %both %both {components} %x = OpCompositeExtract %int %v 1"
+        ))
+    };
+    assert_eq!(shuffled("1 0"), Some(2));
+    assert_eq!(shuffled("0 3"), Some(1));
+    assert_eq!(shuffled("0 4"), None);
+    assert_eq!(shuffled("0 4294967295"), None);
+    // What is beyond the end of an array is undefined.
+    let stored = |index: &str| {
+        words(&format!(
+            "%pair_of = OpVariable %to_pair Function
+            %at_1 = OpAccessChain %to_int %pair_of %c1
+            %other = OpAccessChain %to_int %pair_of {index}
+            OpStore %at_1 %c2
+            OpStore %other %c1
+            %x = OpLoad %int %at_1"
+        ))
+    };
+    assert_eq!(stored("%zero"), Some(2));
+    assert_eq!(stored("%c1"), Some(1));
+    assert_eq!(stored("%c7"), None);
+}
+
+/// A store, a load, a call and its arguments may have 16 bits, too. `spirv-opt` removes such calls and variables.
+#[test]
+fn moved_values_may_have_16_bits() {
+    let emitted = |functions: &str| {
+        let source = format!(
+            "#version 450
+            layout(points) in;
+            layout(points, max_vertices = 8) out;
+            layout(location = 0, xfb_buffer = 0, xfb_offset = 0, xfb_stride = 4) out float value;
+            void vertex() {{ value = 1.0; EmitVertex(); }}
+            {functions}"
+        );
+        known(&common::compile_stage("geom", &source, &[]))
+    };
+    for (number, known) in [("65535", None), ("32767", Some(2))] {
+        for functions in [
+            "void main() { mediump int i = NUMBER; if (i == NUMBER) vertex(); vertex(); }",
+            "void main() { mediump ivec2 i = ivec2(NUMBER); if (i.x == NUMBER) vertex(); vertex(); }",
+            "mediump int same(int of) { vertex(); return of; } void main() { if (same(NUMBER) == NUMBER) vertex(); }",
+            "int same(mediump int of) { vertex(); return of; } void main() { if (same(NUMBER) == NUMBER) vertex(); }",
+        ] {
+            let functions = functions.replace("NUMBER", number);
+            assert_eq!(emitted(&functions), known, "{functions}");
+        }
+    }
+    // Floats may lose any of their bits.
+    assert_eq!(
+        emitted("void main() { float f = 1.0; if (f == 1.0) vertex(); vertex(); }"),
+        Some(2)
+    );
+    assert_eq!(
+        emitted("void main() { mediump float f = 1.0; if (f == 1.0) vertex(); vertex(); }"),
+        None
+    );
+    // Members of structures, of which the others are as usual.
+    let member = |member: &str| {
+        emitted(&format!(
+            "struct S {{ mediump int a; int b; }}; struct T {{ int a; int b; }};
+            void main() {{ S s; T t; {member} = 65536; if ({member} == 65536) vertex(); vertex(); }}"
+        ))
+    };
+    assert_eq!(member("t.b"), Some(2));
+    assert_eq!(member("s.a"), None);
 }

@@ -9,6 +9,12 @@ use crate::spirv::emit::Code;
 use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::{Id, Instruction, Section};
 
+/// Whether an instruction emits a vertex to another vertex stream than 0, or ends a strip there.
+pub(super) fn is_of_other_stream(declarations: &Declarations, i: Instruction<'_>) -> bool {
+    matches!(i.op(), Some(Op::EmitStreamVertex | Op::EndStreamPrimitive))
+        && declarations.constant(i.id(0)) != Some(0)
+}
+
 /// Replaces the instructions that emit vertices and end strips by calls of functions of the shader
 /// library. If the shader uses other streams than 0, these functions take the stream as a
 /// parameter, because it is known only at run time which stream a run captures.
@@ -19,11 +25,8 @@ pub(in crate::lower) fn replace_emission(
     linker: &mut Linker<'_, '_>,
     declarations: &Declarations,
 ) -> Result<(), LinkError> {
-    let is_of_other_stream = |i: Instruction<'_>| {
-        matches!(i.op(), Some(Op::EmitStreamVertex | Op::EndStreamPrimitive))
-            && declarations.constant(i.id(0)) != Some(0)
-    };
-    let has_streams = linker.builder.module.section(Section::Functions).any(is_of_other_stream);
+    let has_streams = (linker.builder.module.section(Section::Functions))
+        .any(|i| is_of_other_stream(declarations, i));
     let [emit, end] = if has_streams {
         [Function::EmitStreamVertex, Function::EndStreamPrimitive]
     } else {

@@ -16,6 +16,7 @@ mod lengths;
 pub(in crate::lower) mod modes;
 mod passing;
 mod phases;
+mod relaxed;
 mod resets;
 mod stage;
 mod tessellation;

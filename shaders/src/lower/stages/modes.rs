@@ -8,7 +8,7 @@ use spirv::{ExecutionMode, Op};
 use crate::capture::MAX_STREAMS;
 use crate::lower::LowerError;
 use crate::lower::options::DomainOrigin;
-use crate::lower::stages::walk::always_emitted;
+use crate::lower::stages::walk::{Output, always_emitted};
 use crate::spirv::call_tree::reachable_functions;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::entry_point::EntryPoint;
@@ -122,15 +122,17 @@ impl LoweredGeometry {
         let max_vertices = max_vertices.filter(|most| *most > 0);
         let max_vertices =
             max_vertices.ok_or_else(|| missing("number of vertices that it emits at most"))?;
-        let primitives = output
-            .and_then(|vertices| always_emitted(module, entry.function, vertices, max_vertices));
+        let input = input.ok_or_else(|| missing("primitives that it takes"))?;
+        let vertices = output.ok_or_else(|| missing("primitives that it emits"))?;
+        let streams = streams(module, entry)?;
+        let output = Output { vertices, most: max_vertices, streams };
         Ok(Self {
-            input: input.ok_or_else(|| missing("primitives that it takes"))?,
-            output_vertices: output.ok_or_else(|| missing("primitives that it emits"))?,
+            input,
+            output_vertices: vertices,
             invocations: invocations.max(1),
             max_vertices,
-            streams: streams(module, entry)?,
-            primitives,
+            streams,
+            primitives: always_emitted(module, entry.function, output),
             tessellation: None,
         })
     }

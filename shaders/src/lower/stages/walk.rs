@@ -1,133 +1,208 @@
-//! This module finds the number of primitives that a geometry shader emits, if the code determines the number,
-//! whatever the inputs are.
+//! This module finds what a geometry shader emits, as far as the code determines it, whatever the inputs are.
 //!
-//! The walk simulates the code with the integers and booleans that are known: constants, results of
+//! The walk simulates the code with the scalars that are known: constants, results of
 //! operations on known values, and contents of variables. If the condition of a branch is known,
 //! the walk continues at the branch's target.
 //!
 //! If the condition is not known, the walk skips the selection construct, provided that all paths
 //! lead to its merge block and none emits vertices. It also skips all loops and function calls that
-//! do not emit. After skipped code, everything that the code may have changed is unknown. In all other cases, and at
-//! unsupported code, the walk ends without a result. A wrong number would lose primitives; without a result, a first
-//! run of the shader counts the primitives.
+//! do not emit. After skipped code, everything that the code may have changed is unknown.
+//!
+//! Where code that emits branches by an unknown condition, each of the arms is simulated. At the merge block of a
+//! selection construct, runs that have emitted the same continue as one run, which knows what all of them know. So the
+//! walk finds all that runs can emit.
+//!
+//! At unsupported code, or where too much would have to be simulated, the walk ends without a result.
 
+mod compute;
+mod run;
+mod simulate;
+mod skip;
+mod strips;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
-use crate::lower::stages::followed::followed;
+use self::run::{Known, Run};
+pub(super) use self::strips::Output;
+use self::strips::{Emitted, Strips};
+use crate::lower::stages::emission::is_of_other_stream;
+use crate::lower::stages::followed::{Followed, Part, Scalars};
+use crate::lower::stages::relaxed::Relaxed;
 use crate::spirv::debug_info::debug_info_sets;
 use crate::spirv::declarations::Declarations;
-use crate::spirv::optimize::source::{CodeBlock, Function, Merge, Source, phi_value, successors};
-use crate::spirv::specialization::fold::{ConstantValue, Scalar, fold};
-use crate::spirv::{Id, Instruction, Module, Section, result_of};
+use crate::spirv::optimize::source::Source;
+use crate::spirv::specialization::fold::{ConstantValue, Scalar};
+use crate::spirv::{Id, Module, Section, result_of};
 
 /// The largest number of instruction words to simulate. A loop that emits a few hundred vertices,
 /// the most that devices allow, takes fewer words. Endless or very long loops reach this number
 /// within milliseconds.
 const MAX_WORDS: usize = 1 << 17;
-/// The largest depth of calls, for invalid modules with recursion.
+/// The largest depth of calls.
 const MAX_CALLS: usize = 64;
+/// The largest number of ways in which runs may differ in what they emit.
+const MAX_OUTCOMES: usize = 1 << 8;
 
-/// Returns the number of primitives, with `vertices` vertices each, that a shader emits, if the
-/// walk finds that every run emits the same number. Otherwise returns `None`. Also returns `None`
-/// if the number is 0, if the shader uses instructions for vertex streams, or if it emits more
-/// vertices than its declared maximum `most`, of which the last ones are ignored at run time.
-pub(super) fn always_emitted(
+/// Returns the number of primitives that a shader emits, if the walk finds that every run emits the same strips.
+/// Otherwise returns `None`. A wrong number would lose primitives, or write over others; without a number, a first run
+/// of the shader counts the primitives.
+///
+/// Also returns `None` if the number is 0, if there are instructions for other streams than 0, and if any run may emit
+/// more vertices than the shader declares: captures do not count the vertices of shaders whose number is known.
+pub(super) fn always_emitted(module: &Module, function: Id, output: Output) -> Option<u32> {
+    let declarations = Declarations::without_annotations(module);
+    let mut code = module.section(Section::Functions);
+    if output.streams != 1 || code.any(|i| is_of_other_stream(&declarations, i)) {
+        return None;
+    }
+    let outcomes = outcomes(module, &declarations, function, output, Sought::Same)?;
+    let strips = outcomes.first().filter(|_| outcomes.len() == 1)?;
+    Some(strips.primitives(output.vertices)).filter(|primitives| *primitives > 0)
+}
+
+/// What the runs of a geometry shader emit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::lower) enum Emission {
+    /// All runs emit the same strips.
+    Always(Strips),
+    /// Each run emits these strips, or nothing.
+    AllOrNothing(Strips),
+    /// Runs emit at most this number of primitives, to all streams together.
+    UpTo(u32),
+}
+
+/// Finds what the runs of a geometry shader emit. Vertices beyond those that the shader declares are left out.
+#[cfg_attr(not(test), expect(dead_code, reason = "it is for stages that are drawn"))]
+pub(in crate::lower) fn emission(module: &Module, function: Id, output: Output) -> Emission {
+    let declarations = Declarations::without_annotations(module);
+    let Some(outcomes) = outcomes(module, &declarations, function, output, Sought::All) else {
+        let primitives = (output.most.saturating_add(1)).saturating_sub(output.vertices);
+        return Emission::UpTo(primitives.saturating_mul(output.streams.count_ones()));
+    };
+    let nothing = Strips::default();
+    let mut emitting = outcomes.iter().filter(|strips| **strips != nothing);
+    match (emitting.next(), emitting.next()) {
+        (None, _) => Emission::Always(nothing),
+        (Some(strips), None) if outcomes.len() == 1 => Emission::Always(strips.clone()),
+        (Some(strips), None) => Emission::AllOrNothing(strips.clone()),
+        _ => {
+            let primitives = outcomes.iter().map(|strips| strips.primitives(output.vertices));
+            Emission::UpTo(primitives.max().unwrap_or(0))
+        }
+    }
+}
+
+/// What a walk looks for. It ends without a result as soon as it finds that it cannot succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sought {
+    /// What all runs emit, if it is the same, and no run emits more vertices than the shader declares.
+    Same,
+    /// All that runs can emit.
+    All,
+}
+
+/// Finds all that runs of a geometry shader can emit.
+fn outcomes(
     module: &Module,
+    declarations: &Declarations,
     function: Id,
-    vertices: u32,
-    most: u32,
-) -> Option<u32> {
+    output: Output,
+    sought: Sought,
+) -> Option<BTreeSet<Strips>> {
     let debug_info = debug_info_sets(module);
     let source = Source::of(module, &debug_info);
-    let declarations = Declarations::without_annotations(module);
-    let followed = followed(module, &source, &declarations, &debug_info, function)?;
+    let relaxed = Relaxed::of(module);
+    let followed = Followed::of(module, &source, declarations, &debug_info, &relaxed, function)?;
     let mut walk = EmissionWalk {
         source: &source,
-        declarations: &declarations,
-        followed,
-        variables: FxHashMap::default(),
-        known: FxHashMap::default(),
+        declarations,
+        relaxed: &relaxed,
+        lengths: shuffled(module, declarations),
+        variables: followed.parts.clone(),
+        followed: &followed,
         lost: FxHashMap::default(),
         has_wide_literals: false,
         words: MAX_WORDS,
-        calls: 0,
-        vertices,
-        left: most,
-        strip: 0,
-        primitives: 0,
+        calls: Vec::new(),
+        output,
+        sought,
+        outcomes: BTreeSet::new(),
     };
-    walk.declare(module);
-    walk.call(function)?;
-    walk.end_primitive();
-    Some(walk.primitives).filter(|primitives| *primitives > 0)
+    let run = walk.begin(module)?;
+    for (_, run) in walk.call(function, run)? {
+        walk.end(run)?;
+    }
+    Some(walk.outcomes)
 }
 
 struct EmissionWalk<'s> {
     source: &'s Source<'s>,
     declarations: &'s Declarations,
-    followed: FxHashSet<Id>,
-    /// For each pointer that [`followed()`] returned: the variable that it points to. A variable is mapped to itself, a
-    /// parameter of a simulated function to the variable that was passed.
-    variables: FxHashMap<Id, Id>,
-    /// The known values of constants, results and contents of variables.
-    known: FxHashMap<Id, ConstantValue>,
+    relaxed: &'s Relaxed,
+    /// The numbers of components of the vectors that are first operands of `OpVectorShuffle`.
+    lengths: FxHashMap<Id, u32>,
+    /// For each followed pointer: what it points to. A variable of a scalar points to itself, a parameter of a
+    /// simulated function to the variable that was passed.
+    variables: FxHashMap<Id, Part>,
+    followed: &'s Followed,
     /// The ids of results and variables whose values are unknown after the walk has skipped a function or a construct;
     /// `None` if the walk cannot skip it. The key is the id of the function, or the label of the construct's header.
     lost: FxHashMap<Id, Option<Rc<[Id]>>>,
     /// Whether the module has integers of more than 32 bits, so that literals of an `OpSwitch` may
     /// have two words.
     has_wide_literals: bool,
-    /// The number of words that may still be simulated.
+    /// The number of words that may still be simulated. What takes time or memory otherwise counts as words.
     words: usize,
-    calls: usize,
-    /// The number of vertices of a primitive.
-    vertices: u32,
-    /// The number of vertices that the shader may still emit.
-    left: u32,
-    /// The number of vertices emitted so far for the current strip.
-    strip: u32,
-    /// The number of primitives of the strips before the current one.
-    primitives: u32,
+    /// The functions that are being simulated.
+    calls: Vec<Id>,
+    output: Output,
+    sought: Sought,
+    /// What the runs emitted that have ended.
+    outcomes: BTreeSet<Strips>,
 }
 
-impl<'s> EmissionWalk<'s> {
-    /// Reads the constants and variables of the module. In every run, variables begin with the
-    /// values of their initializers, which [`Resets`](super::resets::Resets) stores.
-    fn declare(&mut self, module: &Module) {
+impl EmissionWalk<'_> {
+    /// Returns the beginning of all runs, with the constants and variables of the module. In every run, variables begin
+    /// with the values of their initializers, which [`Resets`](super::resets::Resets) stores.
+    fn begin(&mut self, module: &Module) -> Option<Run> {
+        let mut constants = Known::default();
         for i in module.section(Section::Declarations) {
             match i.op() {
                 Some(Op::TypeInt) => self.has_wide_literals |= i.operand(1) > 32,
-                Some(Op::Variable) => self.begin_variable(i),
+                Some(Op::ConstantComposite) => {
+                    let Some(scalars) = Scalars::of(self.declarations, i.id(0)) else { continue };
+                    let parts = i.operands().iter().skip(2);
+                    // Of a vector all constituents are scalars. Others are in invalid modules.
+                    for (number, part) in (0..scalars.count).zip(parts) {
+                        let value = constants.get(&(Id(*part), 0)).copied();
+                        let is_relaxed = self.relaxed.contains(i.id(1));
+                        let value = value.filter(|v: &ConstantValue| {
+                            v.scalar() == scalars.scalar
+                                && (!is_relaxed || v.fits_relaxed_precision())
+                        });
+                        constants.extend(value.map(|value| ((i.id(1), number), value)));
+                    }
+                }
                 _ => {
                     let scalar = Scalar::of(self.declarations, i.id(0));
                     let value = scalar.and_then(|scalar| ConstantValue::of_constant(scalar, i));
-                    self.known.extend(value.map(|value| (i.id(1), value)));
+                    let is_relaxed = self.relaxed.contains(i.id(1));
+                    let value = value.filter(|v| !is_relaxed || v.fits_relaxed_precision());
+                    constants.extend(value.map(|value| ((i.id(1), 0), value)));
                 }
             }
         }
-    }
-
-    fn begin_variable(&mut self, i: Instruction<'_>) {
-        let variable = i.id(1);
-        if self.followed.contains(&variable) {
-            self.variables.insert(variable, variable);
-            let initializer = i.operands().get(3);
-            self.set(variable, initializer.and_then(|id| self.value(Id(*id))));
+        let mut run = Run::new(Rc::new(constants), Emitted::new(self.output.most));
+        for i in module.section(Section::Declarations).filter(|i| i.is(Op::Variable)) {
+            self.begin_variable(i, &mut run)?;
         }
-    }
-
-    fn value(&self, id: Id) -> Option<ConstantValue> {
-        self.known.get(&id).copied()
-    }
-
-    fn set(&mut self, id: Id, value: Option<ConstantValue>) {
-        match value {
-            Some(value) => _ = self.known.insert(id, value),
-            None => _ = self.known.remove(&id),
-        }
+        Some(run)
     }
 
     /// Subtracts `words` from the number of words that may still be simulated. Returns `None` if
@@ -137,250 +212,26 @@ impl<'s> EmissionWalk<'s> {
         Some(())
     }
 
-    /// Simulates a function. Returns the value that the function returns, in the inner `Option`,
-    /// which is `None` if the value is unknown. If the outer `Option` is `None`, the walk ends without a result, as
-    /// for code that is not supported.
-    fn call(&mut self, function: Id) -> Option<Option<ConstantValue>> {
-        let source = self.source;
-        let function = source.get(function)?;
-        self.spend(function.head_len())?;
-        source.variables(function).for_each(|i| self.begin_variable(i));
-        let (mut from, mut label) = (None, function.first);
-        loop {
-            let block = source.block(function, label)?;
-            if let Merge::Loop { merge, .. } = block.merge
-                && self.pass_over(label, function, vec![label], Some(merge))
-            {
-                (from, label) = (None, merge);
-                continue;
-            }
-            self.enter(block, from)?;
-            for i in source.body(block) {
-                self.step(i)?;
-            }
-            let terminator = source.terminator(block);
-            self.spend(terminator.words().len())?;
-            let next = match terminator.op()? {
-                Op::Return => return Some(None),
-                Op::ReturnValue => return Some(self.value(terminator.id(0))),
-                Op::Branch => Some(terminator.id(0)),
-                Op::BranchConditional => {
-                    let condition = self.value(terminator.id(0)).and_then(ConstantValue::truth);
-                    condition.map(|holds| terminator.id(if holds { 1 } else { 2 }))
-                }
-                Op::Switch => match self.value(terminator.id(0)) {
-                    Some(selector) => Some(case(terminator, selector)?),
-                    None => None,
-                },
-                _ => return None,
-            };
-            (from, label) = match (next, block.merge) {
-                (Some(next), _) => (Some(label), next),
-                (None, Merge::Selection { merge }) => {
-                    let arms = self.successors(terminator)?;
-                    if !self.pass_over(label, function, arms, Some(merge)) {
-                        return None;
-                    }
-                    (None, merge)
-                }
-                _ => return None,
-            };
-        }
-    }
-
-    /// Sets the values of a block's phis. `from` is the label of the block before; `None` if it is
-    /// unknown. All phis are set at once, because one may be an operand of another. Returns `None` if no words are
-    /// left to simulate.
-    fn enter(&mut self, block: &CodeBlock, from: Option<Id>) -> Option<()> {
-        self.spend(block.places())?;
-        let mut values = Vec::new();
-        for phi in self.source.phis(block) {
-            self.spend(phi.words().len())?;
-            let operand = from.and_then(|from| phi_value(phi, from));
-            values.push((phi.id(1), operand.and_then(|id| self.value(id))));
-        }
-        values.into_iter().for_each(|(phi, value)| self.set(phi, value));
-        Some(())
-    }
-
-    fn step(&mut self, i: Instruction<'s>) -> Option<()> {
-        self.spend(i.words().len())?;
-        match i.op()? {
-            Op::EmitVertex => {
-                self.left = self.left.checked_sub(1)?;
-                self.strip += 1;
-            }
-            Op::EndPrimitive => self.end_primitive(),
-            // Only stream 0 is counted, and these instructions may be for another stream, so the
-            // walk ends.
-            Op::EmitStreamVertex | Op::EndStreamPrimitive => return None,
-            Op::Store => {
-                if let Some(variable) = self.variables.get(&i.id(0)) {
-                    self.set(*variable, self.value(i.id(1)));
-                }
-            }
-            Op::FunctionCall => {
-                let value = self.function_call(i)?;
-                self.set(i.id(1), value);
-            }
-            op => {
-                if let (Some(ty), Some(result)) = result_of(i) {
-                    self.set(result, self.result(op, ty, i));
-                }
-            }
-        }
-        Some(())
-    }
-
-    fn end_primitive(&mut self) {
-        self.primitives += self.strip.saturating_sub(self.vertices - 1);
-        self.strip = 0;
-    }
-
-    fn result(&self, op: Op, ty: Id, i: Instruction<'_>) -> Option<ConstantValue> {
-        match op {
-            Op::Load => self.value(*self.variables.get(&i.id(2))?),
-            Op::CopyObject => self.value(i.id(2)),
-            _ => {
-                let scalar = Scalar::of(self.declarations, ty)?;
-                // The instructions that `fold` supports have no literal operands.
-                let operands = i.operands().iter().skip(2).map(|id| self.value(Id(*id)));
-                fold(op, scalar, &operands.collect::<Option<Vec<_>>>()?)
-            }
-        }
-    }
-
-    fn function_call(&mut self, i: Instruction<'s>) -> Option<Option<ConstantValue>> {
-        let source = self.source;
-        let function = source.get(i.id(2))?;
-        if self.pass_over(function.id, function, vec![function.first], None) {
-            for id in i.operands().iter().skip(3) {
-                self.forget(Id(*id));
-            }
-            return Some(None);
-        }
-        for (place, parameter) in (3..).zip(source.parameters(function)) {
-            let (parameter, argument) = (parameter.id(1), Id(*i.operands().get(place)?));
-            match self.variables.get(&argument) {
-                Some(variable) => _ = self.variables.insert(parameter, *variable),
-                None => {
-                    self.variables.remove(&parameter);
-                    self.set(parameter, self.value(argument));
-                }
-            }
-        }
-        self.calls += 1;
-        if self.calls > MAX_CALLS {
-            return None;
-        }
-        let value = self.call(function.id)?;
-        self.calls -= 1;
-        Some(value)
-    }
-
-    fn forget(&mut self, pointer: Id) {
-        if let Some(variable) = self.variables.get(&pointer) {
-            self.known.remove(variable);
-        }
-    }
-
-    /// Skips a construct or a whole function: from then on, the values that its code may change are unknown.
-    /// Returns false if the code cannot be skipped. The code begins at the labels `starts`, and ends at
-    /// the block `merge`, or at the end of the function if `merge` is `None`. `key` is the label of the
-    /// construct's header, or the id of the function.
-    fn pass_over(
-        &mut self,
-        key: Id,
-        function: &'s Function,
-        starts: Vec<Id>,
-        merge: Option<Id>,
-    ) -> bool {
-        if !self.lost.contains_key(&key) {
-            let lost = self.lost_by(function, starts, merge).map(Rc::from);
-            self.lost.insert(key, lost);
-        }
-        let Some(Some(lost)) = self.lost.get(&key).cloned() else { return false };
-        for id in lost.iter() {
-            self.known.remove(id);
-            self.forget(*id);
-        }
-        // Each skipped construct counts as at least one simulated word. So the walk ends in invalid modules, too, in
-        // which the merge blocks of loops may be headers of each other.
-        self.spend(1 + lost.len()).is_some()
-    }
-
-    /// Returns the values that are unknown after the code that [`pass_over`](Self::pass_over)
-    /// skips: the results of its instructions, and the variables that the code, or a function that
-    /// it calls, may store to. `None` if the code may emit vertices, or may be left in another way
-    /// than at its end.
-    fn lost_by(
-        &mut self,
-        function: &'s Function,
-        starts: Vec<Id>,
-        merge: Option<Id>,
-    ) -> Option<Vec<Id>> {
-        let source = self.source;
-        let mut open: Vec<_> = starts.into_iter().map(|label| (function, label)).collect();
-        let (mut seen, mut lost, mut is_left) = (FxHashSet::default(), Vec::new(), merge.is_none());
-        while let Some((within, label)) = open.pop() {
-            if Some(label) == merge {
-                is_left = true;
-                continue;
-            }
-            if !seen.insert(label) {
-                continue;
-            }
-            let block = source.block(within, label)?;
-            self.spend(block.places())?;
-            for i in source.phis(block).chain(source.body(block)) {
-                self.spend(i.words().len())?;
-                match i.op()? {
-                    _ if emits(i) => return None,
-                    Op::Store => lost.push(i.id(0)),
-                    Op::FunctionCall => {
-                        let arguments = i.operands().iter().skip(3).map(|id| Id(*id));
-                        lost.extend(arguments.filter(|argument| self.followed.contains(argument)));
-                        let callee = source.get(i.id(2))?;
-                        open.push((callee, callee.first));
-                    }
-                    _ => {}
-                }
-                lost.extend(result_of(i).1);
-            }
-            let terminator = source.terminator(block);
-            self.spend(terminator.words().len())?;
-            match terminator.op()? {
-                Op::Return | Op::ReturnValue if merge.is_none() || within.id != function.id => {}
-                // A path that ends here is never taken, so it changes no value.
-                Op::Unreachable => {}
-                Op::Branch | Op::BranchConditional | Op::Switch => {
-                    let labels = self.successors(terminator)?.into_iter();
-                    open.extend(labels.map(|label| (within, label)));
-                }
-                _ => return None,
-            }
-        }
-        is_left.then_some(lost)
-    }
-
-    /// Returns the labels to which a terminator branches; `None` for an `OpSwitch` whose literals
-    /// may have two words.
-    fn successors(&self, terminator: Instruction<'_>) -> Option<Vec<Id>> {
-        let is_understood = !(terminator.is(Op::Switch) && self.has_wide_literals);
-        is_understood.then(|| successors(terminator).collect())
+    /// Ends a run: all that it emits is known.
+    fn end(&mut self, run: Run) -> Option<()> {
+        self.spend(run.emitted.len())?;
+        self.outcomes.insert(run.emitted.end(self.output.vertices));
+        let most = if self.sought == Sought::Same { 1 } else { MAX_OUTCOMES };
+        (self.outcomes.len() <= most).then_some(())
     }
 }
 
-fn emits(i: Instruction<'_>) -> bool {
-    let emitting = [Op::EmitVertex, Op::EndPrimitive, Op::EmitStreamVertex, Op::EndStreamPrimitive];
-    i.op().is_some_and(|op| emitting.contains(&op))
-}
-
-/// Returns the label to which an `OpSwitch` branches; `None` if the selector is not an integer of
-/// at most 32 bits.
-fn case(switch: Instruction<'_>, selector: ConstantValue) -> Option<Id> {
-    let (Op::Constant, [selector, _], 1) = selector.literal() else { return None };
-    let (cases, _) = switch.operands().get(2..)?.as_chunks::<2>();
-    let case = cases.iter().find(|[literal, _]| *literal == selector);
-    Some(case.map_or(switch.id(1), |[_, label]| Id(*label)))
+/// Finds the numbers of components of vectors that are shuffled.
+fn shuffled(module: &Module, declarations: &Declarations) -> FxHashMap<Id, u32> {
+    let functions = || module.section(Section::Functions);
+    let shuffles = functions().filter(|i| i.is(Op::VectorShuffle) && i.operands().len() > 3);
+    let shuffled: FxHashSet<Id> = shuffles.map(|i| i.id(2)).collect();
+    let all = module.section(Section::Declarations).chain(functions());
+    let vectors = all.filter_map(|i| match result_of(i) {
+        (Some(ty), Some(result)) if shuffled.contains(&result) => {
+            Some((result, Scalars::of(declarations, ty)?.count))
+        }
+        _ => None,
+    });
+    vectors.collect()
 }

@@ -23,7 +23,7 @@ type Places = Range<usize>;
 
 #[derive(Debug)]
 pub(crate) struct CodeBlock {
-    label: Id,
+    pub(crate) label: Id,
     /// The index of the block among all blocks of the module.
     pub(super) number: usize,
     phis: Places,

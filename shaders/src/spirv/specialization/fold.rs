@@ -60,7 +60,7 @@ pub(crate) struct ConstantValue {
 
 impl ConstantValue {
     /// Makes a value from the low bits of `bits`.
-    pub(in crate::spirv) fn new(scalar: Scalar, bits: u64) -> Self {
+    pub(crate) fn new(scalar: Scalar, bits: u64) -> Self {
         let bits = match scalar {
             Scalar::Bool => u64::from(bits != 0),
             Scalar::Int { width, .. } | Scalar::Float { width } => {
@@ -125,7 +125,7 @@ impl ConstantValue {
 
     /// The value of an integer, if it is at least 0 and fits into 32 bits, so that it can be an
     /// index.
-    pub(in crate::spirv) fn index(self) -> Option<u32> {
+    pub(crate) fn index(self) -> Option<u32> {
         self.width()?;
         u32::try_from(self.signed()).ok().or_else(|| match self.scalar {
             Scalar::Int { signed: false, .. } => u32::try_from(self.bits).ok(),
@@ -135,6 +135,39 @@ impl ConstantValue {
 
     pub(crate) fn truth(self) -> Option<bool> {
         (self.scalar == Scalar::Bool).then_some(self.bits != 0)
+    }
+
+    pub(crate) fn scalar(self) -> Scalar {
+        self.scalar
+    }
+
+    /// Whether the value is the same at [relaxed
+    /// precision](https://registry.khronos.org/SPIR-V/specs/unified1/SPIRV.html#_relaxed_precision), where integers may
+    /// have 16 bits, whether these are taken as signed or not. Floats may differ, even the integers among them.
+    pub(crate) fn fits_relaxed_precision(self) -> bool {
+        match self.scalar {
+            Scalar::Bool => true,
+            Scalar::Int { .. } => self.index().is_some_and(|value| i16::try_from(value).is_ok()),
+            Scalar::Float { .. } => false,
+        }
+    }
+
+    /// The value of a float of 32 or 64 bits, if it is zero or normal. The sign of zero does not matter.
+    fn float(self) -> Option<f64> {
+        let value = match self.scalar {
+            Scalar::Float { width: 32 } => {
+                let narrow = f32::from_bits(self.bits as u32);
+                (narrow.is_normal() || narrow == 0.0).then_some(f64::from(narrow))?
+            }
+            Scalar::Float { width: 64 } => f64::from_bits(self.bits),
+            _ => return None,
+        };
+        (value.is_normal() || value == 0.0).then_some(value)
+    }
+
+    /// The value of a float that is an operand of arithmetic, if it has few digits.
+    fn short_float(self) -> Option<f64> {
+        self.float().filter(|value| is_short(*value))
     }
 
     fn width(self) -> Option<u32> {
@@ -174,6 +207,100 @@ pub(crate) fn fold(op: Op, result: Scalar, operands: &[ConstantValue]) -> Option
         _ => return None,
     };
     Some(ConstantValue::new(result, bits))
+}
+
+/// As [`fold()`], but also for floats of 32 and 64 bits and bit casts of them, where all devices have to get the same
+/// result, whatever their rounding is, and whatever their compilers do: combine operations to one, or reorder those that
+/// are associative or distributive but for rounding. So numbers have few digits, of which none is ever rounded. Denormals, which may be
+/// flushed to zero, and results that are zero, of which the sign may be ignored, are not computed: their bits may be cast.
+pub(crate) fn fold_exactly(
+    op: Op,
+    result: Scalar,
+    operands: &[ConstantValue],
+) -> Option<ConstantValue> {
+    match (result, operands) {
+        (_, [a]) if !matches!((a.scalar, result), (Scalar::Int { .. }, Scalar::Int { .. })) => {
+            exact_unary(op, result, *a).or_else(|| fold(op, result, operands))
+        }
+        (_, [a, b]) if matches!(a.scalar, Scalar::Float { .. }) => exact_binary(op, result, *a, *b),
+        _ => fold(op, result, operands),
+    }
+}
+
+fn exact_unary(op: Op, result: Scalar, a: ConstantValue) -> Option<ConstantValue> {
+    match (op, result) {
+        (Op::Bitcast, Scalar::Int { .. } | Scalar::Float { .. }) => {
+            let is_cast = a.scalar != Scalar::Bool && a.scalar.bytes() == result.bytes();
+            is_cast.then(|| ConstantValue::new(result, a.bits))
+        }
+        (Op::FNegate, _) if a.scalar == result => exact_float(result, -a.short_float()?),
+        (Op::FConvert, _) => exact_float(result, a.short_float()?),
+        (Op::ConvertSToF, _) => {
+            exact_float(result, i32::try_from(a.width().map(|_| a.signed())?).ok()?.into())
+        }
+        (Op::ConvertUToF, _) => {
+            exact_float(result, u32::try_from(a.width().map(|_| a.bits)?).ok()?.into())
+        }
+        // What is out of range is undefined.
+        (Op::ConvertFToS | Op::ConvertFToU, Scalar::Int { width, .. }) => {
+            let value = a.float()?.trunc();
+            let is_signed = op == Op::ConvertFToS;
+            let end = 2f64.powi(width as i32 - i32::from(is_signed));
+            let begin = if is_signed { -end } else { 0.0 };
+            (begin..end).contains(&value).then(|| ConstantValue::new(result, value as i128 as u64))
+        }
+        _ => None,
+    }
+}
+
+fn exact_binary(
+    op: Op,
+    result: Scalar,
+    a: ConstantValue,
+    b: ConstantValue,
+) -> Option<ConstantValue> {
+    if a.scalar != b.scalar {
+        return None;
+    }
+    if result == Scalar::Bool {
+        // None is NaN, for which ordered and unordered comparisons differ. Compilers may compare `x` with `z - y` where the
+        // code compares `x + y` with `z`.
+        let (x, y) = (a.short_float()?, b.short_float()?);
+        let holds = match op {
+            Op::FOrdEqual | Op::FUnordEqual => x == y,
+            Op::FOrdNotEqual | Op::FUnordNotEqual => x != y,
+            Op::FOrdLessThan | Op::FUnordLessThan => x < y,
+            Op::FOrdLessThanEqual | Op::FUnordLessThanEqual => x <= y,
+            Op::FOrdGreaterThan | Op::FUnordGreaterThan => x > y,
+            Op::FOrdGreaterThanEqual | Op::FUnordGreaterThanEqual => x >= y,
+            _ => return None,
+        };
+        return Some(ConstantValue::new(result, holds.into()));
+    }
+    let (x, y) = (a.short_float()?, b.short_float()?);
+    // These are exact: with so few digits no 64-bit result is rounded.
+    let exact = match op {
+        Op::FAdd => x + y,
+        Op::FSub => x - y,
+        Op::FMul => x * y,
+        _ => return None,
+    };
+    (a.scalar == result).then(|| exact_float(result, exact))?
+}
+
+/// Whether a number has so few digits that sums of several such numbers are exact in 32 bits, too.
+fn is_short(value: f64) -> bool {
+    value.abs() < 4096.0 && (value * 1024.0).fract() == 0.0
+}
+
+/// The float of this value, if it has few digits and is not zero.
+fn exact_float(scalar: Scalar, value: f64) -> Option<ConstantValue> {
+    let bits = match scalar {
+        Scalar::Float { width: 32 } => u64::from((value as f32).to_bits()),
+        Scalar::Float { width: 64 } => value.to_bits(),
+        _ => return None,
+    };
+    (is_short(value) && value != 0.0).then(|| ConstantValue::new(scalar, bits))
 }
 
 fn unary(op: Op, result: Scalar, a: ConstantValue) -> Option<u64> {
@@ -319,5 +446,122 @@ mod tests {
             [5 << 16 | 43, 1, 2, u32::MAX - 1, u32::MAX]
         );
         assert_eq!(ConstantValue::from_memory(BYTE, &[0, 0]), None);
+    }
+
+    const FLOAT: Scalar = Scalar::Float { width: 32 };
+    const HALF: Scalar = Scalar::Float { width: 16 };
+    const DOUBLE: Scalar = Scalar::Float { width: 64 };
+
+    fn float(value: f32) -> ConstantValue {
+        ConstantValue::new(FLOAT, value.to_bits().into())
+    }
+
+    fn exactly(op: Op, operands: &[f32]) -> Option<f32> {
+        let operands: Vec<_> = operands.iter().map(|value| float(*value)).collect();
+        fold_exactly(op, FLOAT, &operands).map(|value| f32::from_bits(value.bits as u32))
+    }
+
+    #[test]
+    fn floats_are_computed_where_nothing_is_rounded() {
+        assert_eq!(exactly(Op::FAdd, &[0.0, 1.0]), Some(1.0));
+        assert_eq!(exactly(Op::FAdd, &[-0.0, 1.0]), Some(1.0));
+        assert_eq!(exactly(Op::FSub, &[1.0, 0.25]), Some(0.75));
+        assert_eq!(exactly(Op::FMul, &[-3.0, 0.5]), Some(-1.5));
+        assert_eq!(exactly(Op::FNegate, &[2.0]), Some(-2.0));
+        for unknown in [
+            exactly(Op::FAdd, &[0.1, 0.2]),
+            exactly(Op::FAdd, &[4000.0, 96.0]),
+            exactly(Op::FMul, &[1.0 / 1024.0, 0.5]),
+            exactly(Op::FDiv, &[1.0, 0.5]),
+            // A zero that is computed may have another sign.
+            exactly(Op::FSub, &[1.0, 1.0]),
+            exactly(Op::FMul, &[0.0, -1.0]),
+            exactly(Op::FNegate, &[0.0]),
+            exactly(Op::FAdd, &[f32::NAN, 1.0]),
+            exactly(Op::FAdd, &[f32::INFINITY, 1.0]),
+            // Denormals may be flushed.
+            exactly(Op::FAdd, &[f32::from_bits(1), 1.0]),
+            exactly(Op::FNegate, &[f32::from_bits(1)]),
+        ] {
+            assert_eq!(unknown, None);
+        }
+        // Operands or results of other types.
+        let [one, half] = [float(1.0), ConstantValue::new(HALF, 0x3c00)];
+        assert_eq!(fold_exactly(Op::FAdd, DOUBLE, &[one, one]), None);
+        assert_eq!(fold_exactly(Op::FAdd, FLOAT, &[one, half]), None);
+        assert_eq!(fold_exactly(Op::FAdd, HALF, &[half, half]), None);
+        assert_eq!(fold_exactly(Op::FAdd, FLOAT, &[one, int(INT, 1)]), None);
+        assert_eq!(fold_exactly(Op::FNegate, INT, &[one]), None);
+        assert_eq!(fold_exactly(Op::IAdd, INT, &[one, one]), None);
+    }
+
+    #[test]
+    fn floats_are_compared_unless_they_are_denormals_or_not_numbers() {
+        let compared = |op, a, b| {
+            fold_exactly(op, Scalar::Bool, &[float(a), float(b)]).and_then(ConstantValue::truth)
+        };
+        for (ordered, unordered) in [
+            (Op::FOrdEqual, Op::FUnordEqual),
+            (Op::FOrdNotEqual, Op::FUnordNotEqual),
+            (Op::FOrdLessThan, Op::FUnordLessThan),
+            (Op::FOrdLessThanEqual, Op::FUnordLessThanEqual),
+            (Op::FOrdGreaterThan, Op::FUnordGreaterThan),
+            (Op::FOrdGreaterThanEqual, Op::FUnordGreaterThanEqual),
+        ] {
+            for (a, b) in [(0.125, 0.25), (0.25, 0.125), (0.125, 0.125)] {
+                assert_eq!(compared(ordered, a, b), compared(unordered, a, b));
+                assert!(compared(ordered, a, b).is_some());
+            }
+            // A sum on the other side may become a difference on this one, which is rounded.
+            for other in [f32::NAN, f32::INFINITY, f32::from_bits(1), 0.1, 2.999_999] {
+                assert_eq!(compared(ordered, other, 1.0), None);
+                assert_eq!(compared(unordered, 1.0, other), None);
+            }
+        }
+        assert_eq!(compared(Op::FOrdEqual, 0.0, -0.0), Some(true));
+        assert_eq!(compared(Op::FOrdLessThan, -0.0, 0.0), Some(false));
+        assert_eq!(compared(Op::FOrdLessThan, 0.125, 0.25), Some(true));
+    }
+
+    #[test]
+    fn floats_are_converted_where_nothing_is_rounded() {
+        let uint = Scalar::Int { width: 32, signed: false };
+        let to = |op, scalar, value| fold_exactly(op, scalar, &[value]);
+        assert_eq!(to(Op::ConvertSToF, FLOAT, int(INT, -3)), Some(float(-3.0)));
+        assert_eq!(to(Op::ConvertUToF, FLOAT, int(uint, 3)), Some(float(3.0)));
+        assert_eq!(to(Op::ConvertSToF, FLOAT, int(INT, 0)), None);
+        assert_eq!(to(Op::ConvertSToF, FLOAT, int(INT, (1 << 24) + 1)), None);
+        assert_eq!(to(Op::ConvertSToF, HALF, int(INT, 1)), None);
+        assert_eq!(to(Op::ConvertFToS, INT, float(-2.9)), Some(int(INT, -2)));
+        assert_eq!(to(Op::ConvertFToS, INT, float(3e9)), None);
+        assert_eq!(to(Op::ConvertFToU, uint, float(3e9)), Some(int(uint, 3_000_000_000)));
+        assert_eq!(to(Op::ConvertFToU, uint, float(-1.0)), None);
+        assert_eq!(to(Op::FConvert, HALF, float(1.0)), None);
+        assert_eq!(
+            to(Op::FConvert, DOUBLE, float(1.5)),
+            Some(ConstantValue::new(DOUBLE, 1.5f64.to_bits()))
+        );
+        assert_eq!(to(Op::FConvert, DOUBLE, float(0.1)), None);
+        // Casts keep the bits of all numbers.
+        for bits in [0, 1, 0x8000_0000, 0x7fc0_0000, u32::MAX] {
+            let number = int(uint, bits.into());
+            let cast = to(Op::Bitcast, FLOAT, number);
+            assert_eq!(cast.and_then(|cast| to(Op::Bitcast, uint, cast)), Some(number));
+        }
+        assert_eq!(to(Op::Bitcast, DOUBLE, float(1.0)), None);
+        assert_eq!(to(Op::Bitcast, FLOAT, ConstantValue::new(Scalar::Bool, 1)), None);
+        assert_eq!(to(Op::Bitcast, Scalar::Bool, float(1.0)), None);
+        // Others are not cast where the result is written as a constant.
+        assert_eq!(fold(Op::Bitcast, FLOAT, &[int(uint, 1)]), None);
+    }
+
+    #[test]
+    fn integers_of_16_bits_are_the_same_at_relaxed_precision() {
+        let uint = Scalar::Int { width: 32, signed: false };
+        let fits = |scalar, value| int(scalar, value).fits_relaxed_precision();
+        assert!(fits(INT, 32767) && fits(INT, 0) && fits(uint, 32767));
+        assert!(!fits(INT, 32768) && !fits(INT, -1) && !fits(uint, 32768) && !fits(uint, 65536));
+        assert!(ConstantValue::new(Scalar::Bool, 1).fits_relaxed_precision());
+        assert!(!float(1.0).fits_relaxed_precision());
     }
 }
