@@ -81,7 +81,12 @@ fn what_a_vertex_shader_cannot_draw_is_refused() {
             other => panic!("{declared}: {other:?}"),
         }
     }
-    // A few that are not emitted are placed where nothing is drawn.
+    // Those that are not emitted are placed where nothing is drawn: all of an input primitive, or a few.
+    let boxes = "layout(points) in; layout(triangle_strip, max_vertices = 24) out;";
+    let main = "if (gl_in[0].gl_Position.x > 0.0) for (int i = 0; i < 6; i++) {
+        for (int j = 0; j < 4; j++) { gl_Position = vec4(i, j, 0, 1); EmitVertex(); }
+        EndPrimitive(); }";
+    assert_eq!(lower(boxes, main, false).unwrap().vertices, 36);
     let few = "layout(points) in; layout(triangle_strip, max_vertices = 4) out;";
     let main = "for (int i = 0; i < int(gl_in[0].gl_Position.x); i++) {
         gl_Position = vec4(i); EmitVertex(); }";

@@ -5,7 +5,7 @@
 //! an input primitive, as captures do (`shaders/geometry.wgsl`), and keeps the outputs of one emitted vertex. So no
 //! compute shader runs before the draw, and no memory is needed for what the shaders emit.
 //!
-//! Inputs, and the outputs of both shaders, become `Private`, as in [`compute`](super::compute). The outputs of the
+//! Inputs, and the outputs of both shaders, become `Private`, as in [`compute`]. The outputs of the
 //! geometry shader have copies in `Output`, with the same locations, built-ins and decorations (`outputs`). The merged
 //! shader has no push constants: its parameters are in memory, and their address is a vertex attribute.
 
@@ -26,7 +26,7 @@ use crate::lower::interface;
 use crate::lower::library::{CaptureStubs, Shading, free_spec_ids, library};
 use crate::lower::push_constants::PushConstants;
 use crate::lower::resources::{Memory, ResourcePlan, Widths};
-use crate::lower::stages::{Later, Stages, replace_emission};
+use crate::lower::stages::{Emission, Later, Output, Stages, emission, replace_emission};
 use crate::lower::store::StoredOutputs;
 use crate::lower::sysvals::SysvalsSource;
 use crate::lower::undefined::Undefined;
@@ -35,21 +35,21 @@ use crate::lower::widen::{INTERFACE, widen};
 use crate::lower::{
     Captures, LowerError, LoweredAttribute, LoweredGeometry, Shader, SpecIds, WideAccesses,
 };
-use crate::spirv::Id;
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::{Builder, Code};
 use crate::spirv::entry_point::find_entry_point;
 use crate::spirv::link::{Define, Linker, Stub};
 use crate::spirv::optimize::optimize;
+use crate::spirv::{Id, Module};
 use crate::vertex_input::VertexInput;
 
 /// The location of the only vertex attribute of a drawn shader: two dwords, the address of the
 /// [`Sysvals`](crate::sysval::Sysvals) of the draw, low dword first. It must be the same for all vertices and instances.
 pub const PARAMETERS_LOCATION: u32 = 0;
 
-/// The largest number of vertices in the list for an input primitive, if the geometry shader may emit fewer. Each of them
-/// runs both shaders: an NVIDIA H200 takes 2.5 times as long as its own geometry stage for a list of 12 vertices of which
-/// half are emitted.
+/// The largest number of vertices in the list for an input primitive, if the geometry shader may emit any smaller number.
+/// Each of them runs both shaders: an NVIDIA H200 takes 2.5 times as long as its own geometry stage for a list of 12
+/// vertices of which half are emitted.
 const MOST_VERTICES: u32 = 12;
 
 /// The options of [`lower`].
@@ -125,7 +125,7 @@ pub struct Drawn {
 /// # Errors
 /// The errors of [`compute::lower`], and [`LowerError::NotDrawn`] for what a vertex shader cannot draw: side effects or
 /// subgroup operations, several vertex streams, outputs with 8-bit or 16-bit components, and a geometry shader that may
-/// emit many vertices, but does not always emit the same number of primitives.
+/// emit many vertices, but neither always the same number of primitives nor either these or none.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "drawn"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerError> {
     let shader = Shader { captures: Captures::Nothing, ..*shader };
@@ -140,7 +140,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
     let Stages { mut module, vertex, later, modes, phases, used, spec_ids } = stages;
     let geometry = modes.filter(|modes| modes.tessellation.is_none());
     let geometry = geometry.ok_or(LowerError::Stage(captured.model))?;
-    let vertices = vertices_of(&geometry)?;
+    let (vertices, is_fixed) = vertices_of(&module, captured.function, &geometry)?;
     let uses = Uses::of(&module, &declarations, &used);
     if uses.effects.side_effects {
         return Err(LowerError::NotDrawn("side effects"));
@@ -198,7 +198,6 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
         }),
         later: Some(later),
     };
-    let is_fixed = geometry.primitives.is_some();
     let mut stubs = DrawnStubs { captures, outputs, vertices, is_fixed };
     replace_emission(&mut linker, &declarations)?;
     linker.finish(&mut stubs)?;
@@ -231,20 +230,36 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
     })
 }
 
-/// Returns the number of vertices in the list for an input primitive.
+/// Returns the number of vertices in the list for an input primitive, and whether the geometry shader `function` always
+/// emits all of them.
 ///
 /// # Errors
 /// [`LowerError::NotDrawn`]
-fn vertices_of(geometry: &LoweredGeometry) -> Result<u32, LowerError> {
-    if geometry.streams & !1 != 0 {
+fn vertices_of(
+    module: &Module,
+    function: Id,
+    geometry: &LoweredGeometry,
+) -> Result<(u32, bool), LowerError> {
+    let LoweredGeometry { output_vertices, invocations, max_vertices, streams, .. } = *geometry;
+    if streams & !1 != 0 {
         return Err(LowerError::NotDrawn("several vertex streams"));
     }
-    let LoweredGeometry { output_vertices, invocations, max_vertices, primitives, .. } = *geometry;
-    let most = (max_vertices + 1).saturating_sub(output_vertices).max(1);
-    let vertices = u64::from(primitives.unwrap_or(most)) * u64::from(output_vertices * invocations);
-    match u32::try_from(vertices) {
-        Ok(vertices) if primitives.is_some() || vertices <= MOST_VERTICES => Ok(vertices),
-        _ => Err(LowerError::NotDrawn("a number of primitives that varies")),
+    let varies = LowerError::NotDrawn("a number of primitives that varies");
+    let output = Output { vertices: output_vertices, most: max_vertices, streams };
+    let vertices = |primitives: u32| {
+        primitives.checked_mul(output_vertices).and_then(|each| each.checked_mul(invocations))
+    };
+    let (vertices, is_fixed) = match emission(module, function, output) {
+        Emission::Always(strips) => (vertices(strips.primitives(output_vertices)), true),
+        Emission::AllOrNothing(strips) => (vertices(strips.primitives(output_vertices)), false),
+        Emission::UpTo(most) => {
+            (vertices(most).filter(|vertices| *vertices <= MOST_VERTICES), false)
+        }
+    };
+    match vertices.ok_or(varies)? {
+        // A list cannot be of nothing: one primitive is dropped.
+        0 => Ok((output_vertices, false)),
+        vertices => Ok((vertices, is_fixed)),
     }
 }
 

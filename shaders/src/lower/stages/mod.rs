@@ -35,6 +35,7 @@ use self::phases::Phases;
 use self::resets::Resets;
 use self::stage::{Stage, StageContext};
 use self::tessellation::Tessellation;
+pub(super) use self::walk::{Emission, Output, emission};
 use crate::lower::functions::{Function, StubName};
 use crate::lower::interface::{decoration_of, move_execution_modes};
 use crate::lower::options::Options;

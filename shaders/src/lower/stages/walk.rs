@@ -29,7 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
 use self::run::{Known, Run};
-pub(super) use self::strips::Output;
+pub(in crate::lower) use self::strips::Output;
 use self::strips::{Emitted, Strips};
 use crate::lower::stages::emission::is_of_other_stream;
 use crate::lower::stages::followed::{Followed, Part, Scalars};
@@ -78,7 +78,6 @@ pub(in crate::lower) enum Emission {
 }
 
 /// Finds what the runs of a geometry shader emit. Vertices beyond those that the shader declares are left out.
-#[cfg_attr(not(test), expect(dead_code, reason = "it is for stages that are drawn"))]
 pub(in crate::lower) fn emission(module: &Module, function: Id, output: Output) -> Emission {
     let declarations = Declarations::without_annotations(module);
     let Some(outcomes) = outcomes(module, &declarations, function, output, Sought::All) else {

@@ -6,7 +6,7 @@ const STREAMS: usize = MAX_STREAMS as usize;
 
 /// What a geometry shader declares of its output.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::lower::stages) struct Output {
+pub(in crate::lower) struct Output {
     /// The number of vertices of a primitive.
     pub vertices: u32,
     /// The largest number of vertices that a run emits to each stream. Further ones are ignored at run time.
