@@ -254,12 +254,12 @@ impl DrawnWorker {
             return Err("the list has vertices that are not emitted");
         }
         let expected = model::expected(case);
-        if let Some(reason) = known::excluded("llvmpipe", &expected) {
+        if let Some(reason) = known::excluded(&native.driver, &expected) {
             return Err(reason);
         }
         let found = native.run_drawn(case, &drawn);
         let compared = expected.compare(&found.image, &found.queries);
-        if let Some(fault) = known::fault("llvmpipe", case, &expected) {
+        if let Some(fault) = known::fault(&native.driver, case, &expected) {
             self.report.fault(fault.reason, compared.is_err());
             return Ok(());
         }

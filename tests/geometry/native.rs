@@ -17,6 +17,8 @@ use crate::program::{Emitted, Program};
 
 pub struct Native {
     device: NativeDevice,
+    /// The name of the driver, for its known faults.
+    pub driver: String,
     pub float64: bool,
     pub int64: bool,
     pub streams: Streams,
@@ -110,6 +112,7 @@ impl Native {
             khr::draw_indirect_count::NAME.as_ptr(),
         ];
         Ok(Self {
+            driver: instance.driver_name(),
             device: NativeDevice::new(instance.into_device(&mut features, &extensions)),
             float64: core.shader_float64 == vk::TRUE,
             int64: core.shader_int64 == vk::TRUE,
