@@ -603,14 +603,20 @@ impl Context {
         };
     }
 
-    /// Records the barrier `which`, with the [scopes](Barrier::scopes) for kernels. Returns the number of barriers
-    /// recorded: 0 if a test [omits](Self::omit_barrier) the barrier, otherwise 1.
+    /// Records the barrier `which`, with the [scopes](Barrier::scopes) for kernels. `is_indirect` says whether any
+    /// dispatch behind it is indirect. Returns the number of barriers recorded: 0 if a test
+    /// [omits](Self::omit_barrier) the barrier, otherwise 1.
     ///
     /// # Safety
     /// `cmd` is in the recording state, for a queue that supports compute, and is outside of a
     /// render pass instance.
-    pub(crate) unsafe fn kernel_barrier(&self, cmd: vk::CommandBuffer, which: Barrier) -> u32 {
-        let (from, to) = which.scopes();
+    pub(crate) unsafe fn kernel_barrier(
+        &self,
+        cmd: vk::CommandBuffer,
+        which: Barrier,
+        is_indirect: bool,
+    ) -> u32 {
+        let (from, to) = which.scopes(is_indirect);
         unsafe { self.barrier(cmd, which, from, to) }
     }
 

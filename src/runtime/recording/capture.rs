@@ -475,7 +475,8 @@ impl Recording<'_> {
                 // The captures that were not recorded may later be played without a [`CaptureOrder`]. So a barrier
                 // orders them after those that were recorded.
                 let (ctx, which) = (&self.collector.ctx, Barrier::BetweenCaptures);
-                playback.recorded.barriers += unsafe { ctx.kernel_barrier(playback.cmd, which) };
+                playback.recorded.barriers +=
+                    unsafe { ctx.kernel_barrier(playback.cmd, which, false) };
             }
             let Playback { cmd, recorded, sets_disturbed, layout, .. } = *playback;
             let mut positions =

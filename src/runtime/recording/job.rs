@@ -140,9 +140,9 @@ impl<'a> Job<'a> {
         };
         let dispatch = Dispatch { kernel, parameters: parameters.address, workgroups };
         unsafe {
-            ctx.kernel_barrier(cmd, Barrier::BeforeJob);
+            ctx.kernel_barrier(cmd, Barrier::BeforeJob, false);
             kernels.dispatch(ctx, cmd, ctx.parameter_transport(), set, &dispatch)?;
-            ctx.kernel_barrier(cmd, behind);
+            ctx.kernel_barrier(cmd, behind, false);
         }
         Ok(parameters)
     }

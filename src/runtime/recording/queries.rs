@@ -208,9 +208,9 @@ impl QueryPool {
         let (start, size) = (self.place(first).query, QUERY * u64::from(count));
         // SAFETY: the caller's contract; the range lies within the buffer.
         unsafe {
-            ctx.kernel_barrier(cmd, Barrier::BeforeReset);
+            ctx.kernel_barrier(cmd, Barrier::BeforeReset, false);
             ctx.device().cmd_fill_buffer(cmd, self.buffer.raw(), start, size, 0);
-            ctx.kernel_barrier(cmd, Barrier::AfterReset);
+            ctx.kernel_barrier(cmd, Barrier::AfterReset, false);
         }
         Ok(())
     }

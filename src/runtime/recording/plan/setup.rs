@@ -70,6 +70,11 @@ impl Group {
             && self.queries.is_none_or(|queries| queries == Queries::of(&draw.command))
     }
 
+    /// Whether the dispatch is indirect.
+    pub(in crate::runtime::recording) const fn is_indirect(&self) -> bool {
+        self.is_indirect
+    }
+
     /// Whether the draws need no dispatch, because they write nothing.
     const fn is_empty(&self) -> bool {
         !self.is_indirect && self.most == 0

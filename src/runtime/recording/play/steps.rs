@@ -10,8 +10,8 @@ use crate::runtime::pipelines::kernels::Dispatch;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key, Pipeline};
 use crate::runtime::recording::collect::{BoundCaptureBuffer, Collected};
 use crate::runtime::recording::plan::{
-    BatchId, BlockId, CaptureStep, Contents, Draws, POSITIONS_SIZE, Size, Step, TURN_WORKGROUPS,
-    Touched, Upload, When,
+    BatchId, BlockId, CaptureStep, Contents, Draws, Group, POSITIONS_SIZE, Size, Step,
+    TURN_WORKGROUPS, Touched, Upload, When,
 };
 use crate::runtime::recording::play::{BoundState, Playback, Player};
 use crate::runtime::recording::set_arguments::SetArguments;
@@ -122,7 +122,9 @@ impl Player<'_> {
     /// # Safety
     /// The requirements of [`record`](Self::record) apply.
     pub(super) unsafe fn barrier(&self, playback: &mut Playback<'_>, which: Barrier) {
-        playback.recorded.barriers += unsafe { self.ctx.kernel_barrier(playback.cmd, which) };
+        let is_indirect = self.plan.groups.iter().any(Group::is_indirect);
+        playback.recorded.barriers +=
+            unsafe { self.ctx.kernel_barrier(playback.cmd, which, is_indirect) };
     }
 
     /// If `is_needed`, records a barrier after everything recorded so far. It is needed if descriptors cover more bytes
