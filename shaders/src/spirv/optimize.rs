@@ -22,6 +22,7 @@ mod joins;
 mod limits;
 mod loops;
 mod memory;
+mod select;
 mod sides;
 mod simplify;
 pub(crate) mod source;

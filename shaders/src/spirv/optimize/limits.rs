@@ -5,6 +5,8 @@ use crate::spirv::Id;
 /// The largest number of leaves of a variable whose values are tracked. A leaf is a part that is neither a
 /// structure nor an array (`memory`).
 pub(super) const MAX_LEAVES: usize = 64;
+/// The largest length of an array whose element is selected by comparisons, if the index is not known.
+pub(super) const MAX_SELECTED: u32 = 3;
 /// The largest number of leaves (parts that are neither structures nor arrays) of all tracked variables together. It is
 /// limited because the optimizer keeps a copy of the values of all leaves for each branch.
 pub(super) const MAX_ALL_LEAVES: usize = 4096;

@@ -89,9 +89,10 @@ pub(crate) struct Source<'m> {
     block_count: usize,
     /// The pointer that each access chain, and each copy of a pointer, is derived from.
     bases: IdMap<Id>,
-    /// The variables and parameters that are indexed with an index that is neither a constant nor a
-    /// parameter.
+    /// The variables and parameters that are indexed with an index that is neither a constant nor a parameter.
     indexed: Vec<Id>,
+    /// Those of them that something is stored in by such an index.
+    stored_by_index: FxHashSet<Id>,
     words: usize,
 }
 
@@ -102,6 +103,8 @@ impl<'m> Source<'m> {
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
         let (mut bases, mut chains) = (module.id_map(), Vec::new());
+        // The pointers that such indices select, and those of them through which something is stored.
+        let (mut by_index, mut stored) = (module.id_set(), Vec::new());
         // The ids of declarations and parameters. An index with any other id is the result of a
         // computation.
         let mut given = module.id_set();
@@ -125,8 +128,12 @@ impl<'m> Source<'m> {
                     bases.insert(i.id(1), i.id(2));
                     if i.operands().iter().skip(3).any(|id| !given.contains(Id(*id))) {
                         chains.push(i.id(2));
+                        by_index.insert(i.id(1));
+                    } else if by_index.contains(i.id(2)) {
+                        by_index.insert(i.id(1));
                     }
                 }
+                Some(Op::Store) if by_index.contains(i.id(0)) => stored.push(i.id(0)),
                 Some(Op::CopyObject) => bases.insert(i.id(1), i.id(2)),
                 _ => {}
             }
@@ -141,9 +148,11 @@ impl<'m> Source<'m> {
             block_count,
             bases,
             indexed: Vec::new(),
+            stored_by_index: FxHashSet::default(),
             words,
         };
         this.indexed = chains.into_iter().map(|base| this.root(base)).collect();
+        this.stored_by_index = stored.into_iter().map(|pointer| this.root(pointer)).collect();
         this
     }
 
@@ -221,6 +230,11 @@ impl<'m> Source<'m> {
 
     pub(super) fn indexed(&self) -> impl Iterator<Item = Id> {
         self.indexed.iter().copied()
+    }
+
+    /// Whether anything is stored by an index that is not known in the variable that `pointer` points into.
+    pub(super) fn is_stored_by_index(&self, pointer: Id) -> bool {
+        self.stored_by_index.contains(&self.root(pointer))
     }
 
     /// Collects all ids that a function refers to, in its own code or in functions that it calls. For

@@ -379,6 +379,12 @@ impl<'s, 'm> Walk<'s, 'm> {
                     && !self.known.decorations.has(result)
                 {
                     self.values.load_unchanging(pointer, storage, ty)
+                } else if i.operands().len() == 3
+                    && !self.known.decorations.has(result)
+                    && !self.known.source.is_stored_by_index(i.id(2))
+                    && let Some(value) = self.values.load_selected(pointer, ty)
+                {
+                    value
                 } else {
                     return self.copy(frame, i, op);
                 }
