@@ -14,7 +14,7 @@ struct EntrySums {
 }
 
 // The number of entries that one invocation of xfb_entry_sums adds up.
-const ENTRIES_PER_INVOCATION: u32 = 4u;
+const ENTRIES_PER_INVOCATION: u32 = 8u;
 const ENTRY_SUMS_WIDTH: u32 = 128u; // ENTRIES_PER_BLOCK / ENTRIES_PER_INVOCATION
 
 // How sum_before divides the invocations into groups, and the sums that they share. An invocation adds up the sums of
@@ -36,7 +36,7 @@ fn xfb_entry_sums(
     let last = load_entries(load2_aligned(kernel.parameters, 4u));
     // The blocks of all dispatches are in one array, which is shorter than 4 GiB. The difference of the low dwords is
     // therefore the difference of the addresses.
-    let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + last.count / ENTRIES_PER_BLOCK;
+    let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + blocks_of(last.count);
     for (var block = workgroup_id.x; block < block_count; block += workgroups.x) {
         sum_block(addresses.xy, addresses.zw, block, local);
     }
@@ -45,17 +45,28 @@ fn xfb_entry_sums(
 // Replaces the counts of the entries of a block by the sums before each, and stores the sum over the block.
 fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
-    let counts = load4_written(add_bytes(counts_at, ENTRY_SIZE * first));
-    let two = add64(vec2<u32>(counts.x, 0u), vec2<u32>(counts.y, 0u));
-    let three = add64(two, vec2<u32>(counts.z, 0u));
-    let all = add64(three, vec2<u32>(counts.w, 0u));
+    let a = load4_written(add_bytes(counts_at, ENTRY_SIZE * first));
+    let b = load4_written(add_bytes(counts_at, ENTRY_SIZE * (first + 4u)));
+    let all = add64(sum_of_four(a), sum_of_four(b));
     let before = sum_before(local, all);
-    let after_one = saturated(add64(before, vec2<u32>(counts.x, 0u)));
-    let after_two = saturated(add64(before, two));
-    store4_aligned(counts_at, first, vec4<u32>(saturated(before), after_one, after_two, saturated(add64(before, three))));
+    store4_aligned(counts_at, first, sums_before_four(before, a));
+    store4_aligned(counts_at, first + 4u, sums_before_four(add64(before, sum_of_four(a)), b));
     if local == ENTRY_SUMS_WIDTH - 1u {
         store2(blocks, 2u * block, add64(before, all));
     }
+}
+
+fn sum_of_four(counts: vec4<u32>) -> vec2<u32> {
+    let two = add64(vec2<u32>(counts.x, 0u), vec2<u32>(counts.y, 0u));
+    return add64(two, add64(vec2<u32>(counts.z, 0u), vec2<u32>(counts.w, 0u)));
+}
+
+// The sums before each of four consecutive entries: `before` is the one before the first of them.
+fn sums_before_four(before: vec2<u32>, counts: vec4<u32>) -> vec4<u32> {
+    let one = add64(before, vec2<u32>(counts.x, 0u));
+    let two = add64(one, vec2<u32>(counts.y, 0u));
+    let three = add64(two, vec2<u32>(counts.z, 0u));
+    return vec4<u32>(saturated(before), saturated(one), saturated(two), saturated(three));
 }
 
 // The sum over the values of the invocations before this one, which are 64-bit integers.
@@ -147,7 +158,7 @@ fn place_job(job: EntryJob, local: u32) {
     let fits = select(0u, room / job.vertices, room != NONE);
     let entries = load_entries(address_or(job.entries, kernel.parameters));
     var needed = vec2<u32>();
-    let block_count = entries.count / ENTRIES_PER_BLOCK;
+    let block_count = blocks_of(entries.count);
     let step = BLOCKS_PER_INVOCATION * kernel_width();
     for (var first = 0u; first < block_count; first += step) {
         let block = first + BLOCKS_PER_INVOCATION * local;

@@ -39,7 +39,7 @@ fn xfb_place_entries_serial(
         let job = load_job(job_address(parameters, number));
         let fits = select(0u, room / job.vertices, captures());
         let entries = load_entries(address_or(job.entries, kernel.parameters));
-        let block_count = entries.count / ENTRIES_PER_BLOCK;
+        let block_count = blocks_of(entries.count);
         let end = block + min(block_count - block, left);
         left -= end - block;
         for (; block < end; block++) {

@@ -30,8 +30,8 @@ struct Entries {
     // that the block emits (64 bits), later replaced by the number of the block's first record, and the number of its
     // primitives that fit.
     blocks: vec2<u32>,
-    // The number of entries in these blocks: a multiple of ENTRIES_PER_BLOCK. The last entries of a draw may have no
-    // primitives: they only fill its last workgroup, or the last block of the dispatch.
+    // The number of entries: a multiple of the workgroup size. The last entries of a draw may have no primitives: they
+    // only fill its last workgroup.
     count: u32,
     reserved: array<u32, 3>,
 }
@@ -41,7 +41,7 @@ const ENTRY_BLOCK_SIZE: u32 = 8u;
 const ENTRIES_SIZE: u32 = 32u;
 
 // The number of entries in a block. One workgroup of xfb_entry_sums (entries.wgsl) adds up the counts of a block.
-const ENTRIES_PER_BLOCK: u32 = 512u;
+const ENTRIES_PER_BLOCK: u32 = 1024u;
 
 // With primitive restart: the largest number of vertices that input assembly takes for all primitives of an instance
 // together. Further primitives are ignored.
@@ -66,20 +66,40 @@ fn load_entries(at: vec2<u32>) -> Entries {
     return Entries(addresses.xy, addresses.zw, load1(at, 4u), array<u32, 3>());
 }
 
-// The `Entries` of the dispatch. An unchecked capture has both addresses in its push constants. It does not read the
-// number of entries.
-fn entries_of_dispatch() -> Entries {
+// The `Entries` of the dispatch, which has `workgroups` workgroups in a row. An unchecked capture has one row, and both
+// addresses in its push constants.
+fn entries_of_dispatch(workgroups: u32) -> Entries {
     if is_unchecked() {
-        return Entries(entries_address(), sysvals.draw.index_address, 0u, array<u32, 3>());
+        let count = workgroups * workgroup_size();
+        return Entries(entries_address(), sysvals.draw.index_address, count, array<u32, 3>());
     }
     return load_entries(entries_address());
 }
 
-// Whether an invocation has an entry. A dispatch may have more invocations than entries: in the last row, if it is folded
-// into two axes, and in the last workgroup, if the size of a block is no multiple of that of a workgroup. The CPU makes
-// sure that an unchecked capture has none (src/runtime/recording/plan/geometry.rs).
+// The number of blocks that entries fill.
+fn blocks_of(entry_count: u32) -> u32 {
+    return (entry_count + ENTRIES_PER_BLOCK - 1u) / ENTRIES_PER_BLOCK;
+}
+
+// Whether an invocation has an entry. A dispatch that is folded into two axes may have more invocations than entries.
 fn has_entry(entries: Entries, entry: u32) -> bool {
     return is_unchecked() || entry < entries.count;
+}
+
+// Stores how many primitives an entry emits. The last workgroup also stores 0 for what is left of the last block, because
+// xfb_entry_sums adds up whole blocks.
+fn store_count(entries: Entries, entry: u32, primitives: u32) {
+    if !has_entry(entries, entry) {
+        return;
+    }
+    store1(entries.counts, entry, primitives);
+    let next = entry + workgroup_size();
+    if next >= entries.count {
+        let end = blocks_of(entries.count) * ENTRIES_PER_BLOCK;
+        for (var other = next; other < end; other += workgroup_size()) {
+            store1(entries.counts, other, 0u);
+        }
+    }
 }
 
 // The records of an entry, whose numbers the kernels of entries.wgsl have computed.
@@ -125,9 +145,15 @@ fn records_of_items(first: u32, end: u32) -> Segment {
 }
 
 // The number of items of an entry, unless it is the last one of a draw, which may have fewer. An item is an input
-// primitive or a slice of a patch; if primitive restart is enabled, it is an index.
+// primitive or a slice of a patch; if primitive restart is enabled, it is an index. In an unchecked capture, each item is
+// an entry.
 fn entry_length() -> u32 {
-    return draw.output_count;
+    return select(draw.output_count, 1u, is_unchecked());
+}
+
+// The first item of the entry of the draw's invocation `number`; `items` are the items of the draw.
+fn first_item(number: u32, items: u32) -> u32 {
+    return min(min(number, draw.invocations) * entry_length(), items);
 }
 
 // Called for each vertex that the geometry shader emits.
@@ -289,27 +315,30 @@ fn xfb_geometry(
     // The number of items in all instances. An item is an input primitive or a slice of a patch; with primitive restart
     // it is an index, at which a primitive may begin.
     let items = select(0u, draw.item_count * draw.instance_count, exists);
-    let first = min(min(number, draw.invocations) * entry_length(), items);
+    let first = first_item(number, items);
     let end = min(first + entry_length(), items);
     var entries = Entries();
+    // The number of invocations before this one that stage at the same time (emitted.wgsl).
+    let before = select(0u, local % stagers(), emits_together());
+    is_last_of_turn = before + 1u == stagers() || local + 1u == workgroup_size();
     if is_placed() {
         is_count_pass = false;
         entry_records = records_of_items(first, end);
+        first_of_turn = records_of_items(first_item(number - before, items), end).first;
     } else {
-        entries = entries_of_dispatch();
+        entries = entries_of_dispatch(workgroups.x);
         is_count_pass = (sysvals.draw.flags & COUNT_PASS) != 0u;
         if is_count_pass | !has_entry(entries, entry) {
             entry_records = Segment();
         } else {
             entry_records = records_of_entry(entries, entry);
+            first_of_turn = records_of_entry(entries, entry - before).first;
         }
     }
     if emits_evenly() {
         // The shader need not run to count what it emits.
         if is_count_pass {
-            if has_entry(entries, entry) {
-                store1(entries.counts, entry, emitted_for(end - first));
-            }
+            store_count(entries, entry, emitted_for(end - first));
             return;
         }
         is_count_pass = false;
@@ -329,8 +358,8 @@ fn xfb_geometry(
         run_item(at);
         at = next_item(at);
     }
-    if is_count_pass && has_entry(entries, entry) {
-        store1(entries.counts, entry, emitted);
+    if is_count_pass {
+        store_count(entries, entry, emitted);
     }
 }
 

@@ -59,6 +59,9 @@ use crate::sysval::setup::RestartedDraw;
 /// workgroup loads them together (`shaders/shared.wgsl`).
 const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
+/// The largest number of bytes of a record for which [`WorkgroupSizes::unindexed`] applies.
+const MOST_UNINDEXED: u32 = 16;
+
 /// Decorations that `Private` variables cannot have. Transform feedback decorations are not listed, because [`strip`]
 /// removes them.
 const INTERFACE_DECORATIONS: [Decoration; 12] = [
@@ -130,7 +133,7 @@ const INTERFACE_EXTENSIONS: [&str; 3] =
 /// descriptor set is left for the resource plan, or the plan has too few or too many storage buffers.
 #[tracing::instrument(name = "lower", level = "debug", skip_all, fields(backend = "compute"))]
 pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, LowerError> {
-    let Target { workgroup_sizes, resources, .. } = options.target;
+    let Target { mut workgroup_sizes, resources, .. } = options.target;
     if workgroup_sizes.each().iter().any(|(size, _)| *size == 0) {
         return Err(LowerError::WorkgroupSize);
     }
@@ -139,6 +142,10 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     // captured stage, because the outputs of those stages are not captured.
     let declarations = Declarations::of(&stages.module);
     let layout = shader.layout_of(&stages.module, &declarations, stages.captured())?;
+    let record: u32 = layout.strides.into_iter().flatten().sum();
+    if record > MOST_UNINDEXED || stages.modes.is_some() {
+        workgroup_sizes.unindexed = workgroup_sizes.others;
+    }
     let entry = stages.join();
     let Stages { mut module, vertex, later, modes, phases, used, spec_ids: used_spec_ids } = stages;
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;

@@ -142,6 +142,9 @@ pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 pub struct WorkgroupSizes {
     /// The size for draws with primitive restart.
     pub restarted: u32,
+    /// The size for a draw without indices that has its own dispatch. Lowering sets it to `others` for records of more
+    /// than 16 bytes, and if there are geometry or tessellation shaders.
+    pub unindexed: u32,
     /// The size for all other draws.
     pub others: u32,
 }
@@ -155,22 +158,27 @@ impl Default for WorkgroupSizes {
 impl WorkgroupSizes {
     /// One workgroup size for all kinds of draws.
     pub const fn all(size: u32) -> Self {
-        Self { restarted: size, others: size }
+        Self { restarted: size, unindexed: size, others: size }
     }
 
     setters! {
         restarted: u32,
+        unindexed: u32,
         others: u32,
     }
 
     /// Returns each size, and the text that error messages append to it, which says which draws have this size.
-    pub const fn each(self) -> [(u32, &'static str); 2] {
-        let Self { restarted, others } = self;
-        [(others, ""), (restarted, " for draws with primitive restart")]
+    pub const fn each(self) -> [(u32, &'static str); 3] {
+        let Self { restarted, unindexed, others } = self;
+        [
+            (others, ""),
+            (restarted, " for draws with primitive restart"),
+            (unindexed, " for draws without indices"),
+        ]
     }
 
     /// The sizes of the workgroups that may stage their records.
-    pub(in crate::lower) const fn staged(self) -> [u32; 2] {
-        [self.restarted, self.others]
+    pub(in crate::lower) const fn staged(self) -> [u32; 3] {
+        [self.restarted, self.unindexed, self.others]
     }
 }

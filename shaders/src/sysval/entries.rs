@@ -8,7 +8,7 @@ use super::setup::Progress;
 
 /// The number of consecutive entries (runs of primitives) that form a block. For each block the primitives that its
 /// entries emit are added up, which tells where the records of the next block begin.
-pub const ENTRIES_PER_BLOCK: u32 = 512;
+pub const ENTRIES_PER_BLOCK: u32 = 1024;
 
 /// The size in bytes of the data of an entry: a dword with the number of primitives that the entry emits, which is later
 /// replaced by the sum of these numbers over the entries before it in its block.
@@ -28,7 +28,7 @@ pub struct Entries {
     pub counts: Address,
     /// The address of [`ENTRY_BLOCK_SIZE`] bytes for each block of entries.
     pub blocks: Address,
-    /// The number of entries, a multiple of [`ENTRIES_PER_BLOCK`].
+    /// The number of entries, a multiple of the workgroup size.
     pub count: u32,
     /// Padding.
     pub reserved: [u32; 3],

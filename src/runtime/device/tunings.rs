@@ -22,8 +22,9 @@ pub enum TuningEffect {
     NoStaging,
     /// Kernels that process draws have a single invocation, which needs neither barriers nor prefix sums.
     SerialKernels,
-    /// Captures of draws with primitive restart have workgroups of 128 invocations.
-    LargeRestartedWorkgroups,
+    /// Captures of draws with primitive restart, and of single draws without indices whose records have at most 16 bytes,
+    /// have workgroups of 128 invocations.
+    LargeWorkgroups,
 }
 
 impl fmt::Display for TuningEffect {
@@ -35,8 +36,8 @@ impl fmt::Display for TuningEffect {
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
             Self::SerialKernels => "kernels process draws one after the other",
             Self::NoStaging => "records are not collected in shared memory",
-            Self::LargeRestartedWorkgroups => {
-                "workgroups of 128 invocations capture draws with primitive restart"
+            Self::LargeWorkgroups => {
+                "workgroups of 128 invocations capture draws with primitive restart, and small records"
             }
         })
     }
@@ -111,8 +112,8 @@ pub(crate) static TUNINGS: &[Tuning] = &[
         applies: |device| device.device_type == PhysicalDeviceType::CPU,
     },
     Tuning {
-        name: "nvidia-large-restarted-workgroups",
-        effect: TuningEffect::LargeRestartedWorkgroups,
+        name: "nvidia-large-workgroups",
+        effect: TuningEffect::LargeWorkgroups,
         devices: "NVIDIA GPUs, with NVIDIA's driver",
         reason: "what each workgroup loads before its vertices takes longer than its vertices do",
         applies: |device| device.driver_id == DriverId::NVIDIA_PROPRIETARY,

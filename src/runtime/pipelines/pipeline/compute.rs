@@ -98,7 +98,11 @@ impl Key {
     }
 
     pub(crate) const fn workgroup_size(&self, sizes: &WorkgroupSizes) -> u32 {
-        if self.restart { sizes.restarted } else { sizes.others }
+        match self.source {
+            _ if self.restart => sizes.restarted,
+            DrawSource::Pushed if !self.indexed => sizes.unindexed,
+            _ => sizes.others,
+        }
     }
 }
 

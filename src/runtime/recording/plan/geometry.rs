@@ -12,8 +12,8 @@
 //! ```
 //!
 //! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
-//! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the entries
-//! of each dispatch to whole blocks of [`ENTRIES_PER_BLOCK`] entries. So the memory of a plan does not depend on how
+//! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the memory
+//! for those of each dispatch to whole blocks of [`ENTRIES_PER_BLOCK`] entries. So the memory of a plan does not depend on how
 //! much is emitted: it is 4 bytes per input primitive, up to 16 MiB, and a little for each draw. A
 //! [part](crate::runtime::recording::collect::Collected::parts) has a limited number of draws.
 
@@ -76,9 +76,8 @@ pub(in crate::runtime::recording) struct EntryGroup {
     /// The batch that the count pass reads.
     pub(in crate::runtime::recording) count_batch: BatchId,
     size: Size,
-    /// The index of the group's first block of entries, and the number of its blocks of entries. `None` if only the GPU
-    /// knows them.
-    pub(in crate::runtime::recording) blocks: Option<[u32; 2]>,
+    /// The index of the group's first block of entries, and the number of its entries. `None` if only the GPU knows them.
+    pub(in crate::runtime::recording) entries: Option<[u32; 2]>,
 }
 
 impl Planner<'_> {
@@ -117,8 +116,8 @@ impl Planner<'_> {
         let kernel =
             |kernel, parameters, workgroups| Step::Kernel { kernel, parameters, workgroups };
         if let Some(last) = self.plan.entry_groups.last() {
-            let workgroups = match last.blocks {
-                Some([first, count]) => (first + count).min(MAX_SUM_WORKGROUPS),
+            let workgroups = match last.entries {
+                Some([first, count]) => (first + blocks_of(count)).min(MAX_SUM_WORKGROUPS),
                 None => self.plan.entry_blocks.min(MAX_UNKNOWN_SUM_WORKGROUPS),
             };
             let size = size_of::<Entries>() as u64;
@@ -218,9 +217,7 @@ impl Planner<'_> {
                 draw.first_workgroup = workgroups;
                 workgroups += draw.invocations.div_ceil(size);
             }
-            let blocks =
-                (u64::from(workgroups) * u64::from(size)).div_ceil(ENTRIES_PER_BLOCK.into());
-            let workgroups = entries_of(blocks).div_ceil(size.into()) as u32;
+            let entries = workgroups * size;
             let topologies = draws[range.clone()].iter().map(|draw| draw.topology);
             let topology = topologies.fold(Some(head.topology.xfb_topology()), joined_topology);
             let topology = shared_topology(topology, workgroups.into(), small);
@@ -235,14 +232,13 @@ impl Planner<'_> {
                 && (is_known || self.limits.tests_alignment)
                 && let (1, Some(state)) = (range.len(), self.collected.states.get(head.state))
             {
-                let own = self.key_of(head, state, workgroups, None);
-                // An unchecked capture has exactly one entry for each invocation.
-                let is_whole = ENTRIES_PER_BLOCK.is_multiple_of(size);
+                let own = self.key_of(head, state, entries, None);
+                // An unchecked capture has one item for each entry.
                 if own.source == DrawSource::Pushed {
-                    key = Key { checked: own.checked || !is_known || !is_whole, ..own };
+                    key = Key { checked: own.checked || !is_known || length > 1, ..own };
                 }
             }
-            listed.push((range, key, blocks as u32, workgroups));
+            listed.push((range, key, entries, workgroups));
         }
         let block = BlockId(self.plan.blocks.len());
         let per_axis = self.limits.workgroups_per_axis;
@@ -253,14 +249,14 @@ impl Planner<'_> {
         let count = listed.len();
         let size = count * size_of::<Batch>();
         let batches = self.plan.upload(Upload::Batches { first: block, count }, size);
-        for (number, (range, key, blocks, workgroups)) in listed.into_iter().enumerate() {
+        for (number, (range, key, entries, workgroups)) in listed.into_iter().enumerate() {
             let count_batch = BatchId { block: batches, number, size: size_of::<Batch>() as u64 };
             let listed = Some((BlockId(block.0 + number), range.len()));
             let first = self.plan.entry_blocks;
-            self.plan.entry_blocks += blocks;
+            self.plan.entry_blocks += blocks_of(entries);
             let size = Size::Direct(fold(workgroups.into(), per_axis)?);
-            let blocks = Some([first, blocks]);
-            self.add_group(draws[range.start], key, listed, count_batch, size, blocks);
+            let entries = Some([first, entries]);
+            self.add_group(draws[range.start], key, listed, count_batch, size, entries);
             if let Some(group) = self.plan.entry_groups.last_mut()
                 && key.source == DrawSource::Pushed
             {
@@ -309,8 +305,7 @@ impl Planner<'_> {
             let count_batch = BatchId { block: batches, number, size: BATCH_SIZE };
             let size = u64::from(group.workgroup_size);
             let count: u64 = draws.iter().map(CollectedDraw::count).sum();
-            let most =
-                entries_of((most_of(draws) + count * size).div_ceil(ENTRIES_PER_BLOCK.into()));
+            let most = most_of(draws) + count * size;
             let size = if self.limits.indirect_dispatch {
                 Size::Indirect(count_batch)
             } else {
@@ -331,7 +326,7 @@ impl Planner<'_> {
         listed: Option<(BlockId, usize)>,
         count_batch: BatchId,
         size: Size,
-        blocks: Option<[u32; 2]>,
+        entries: Option<[u32; 2]>,
     ) {
         let Some(geometry) = self.collected.properties_of(draw).geometry else { return };
         self.plan.entry_groups.push(EntryGroup {
@@ -343,13 +338,13 @@ impl Planner<'_> {
             pushed: None,
             count_batch,
             size,
-            blocks,
+            entries,
         });
     }
 }
 
-const fn entries_of(blocks: u64) -> u64 {
-    blocks * ENTRIES_PER_BLOCK as u64
+const fn blocks_of(entries: u32) -> u32 {
+    entries.div_ceil(ENTRIES_PER_BLOCK)
 }
 
 /// The largest number of items (input primitives or slices) of a draw, in all its instances. `u64::MAX` if only the GPU

@@ -273,7 +273,7 @@ impl Planner<'_> {
             placed.output_count = 1;
         }
         let shared = self.shared_workgroups(draw, &properties, &placed);
-        let own = self.key_of(draw, &state, columns * rows, shared);
+        let own = self.key_of(draw, &state, placed.invocations, shared);
         let dispatch = Dispatch {
             first: self.plan.placed.len(),
             count: 1,
@@ -369,33 +369,38 @@ impl Planner<'_> {
         }
     }
 
-    /// The number of workgroups of a dispatch. A vertex capture of an unchecked triangle fan has fewer than other fans:
-    /// it needs three invocations for two items, not four.
+    /// The number of workgroups of a dispatch. A draw that has its own dispatch may have larger workgroups than in a
+    /// shared one. A vertex capture of an unchecked triangle fan has fewer than other fans: it needs three invocations
+    /// for two items, not four.
     pub(super) fn workgroups_of(&self, dispatch: &Dispatch) -> u32 {
         let Dispatch { first, count, workgroups, own, topology, .. } = *dispatch;
         let placed = self.plan.placed.get(first);
         let state = placed.and_then(|placed| self.collected.states.get(placed.state));
         match (placed, state) {
             (Some(Placed { draw, .. }), Some(State { properties, .. }))
-                if count == 1
-                    && own.is_unchecked()
-                    && topology == Some(XfbTopology::TriFan)
-                    && properties.geometry.is_none() =>
+                if count == 1 && own.source == DrawSource::Pushed =>
             {
-                let invocations = draw.item_count + draw.item_count.div_ceil(2);
+                let is_by_thirds = own.is_unchecked()
+                    && topology == Some(XfbTopology::TriFan)
+                    && properties.geometry.is_none();
+                let invocations = if is_by_thirds {
+                    draw.item_count + draw.item_count.div_ceil(2)
+                } else {
+                    draw.invocations
+                };
                 invocations.div_ceil(properties.workgroup_size(&own))
             }
             _ => workgroups,
         }
     }
 
-    /// The key of the Vulkan pipeline for a draw with its own dispatch, which has `workgroups` workgroups, and in a
-    /// shared dispatch `shared`.
+    /// The key of the Vulkan pipeline for a draw with its own dispatch, which needs `invocations` invocations. `shared`
+    /// is the number of its workgroups in a shared dispatch.
     pub(super) fn key_of(
         &self,
         draw: &CollectedDraw,
         state: &State,
-        workgroups: u32,
+        invocations: u32,
         shared: Option<u32>,
     ) -> Key {
         let properties = &state.properties;
@@ -410,6 +415,8 @@ impl Planner<'_> {
         };
         let end = u64::from(base_vertex) + u64::from(count);
         let indexed = draw.is_indexed();
+        let own = Key { indexed, ..Key::of(DrawSource::Pushed) };
+        let workgroups = invocations.div_ceil(properties.workgroup_size(&own));
         let checked = indexed
             || !self.is_aligned(state)
             || workgroups > most
@@ -424,7 +431,7 @@ impl Planner<'_> {
         }
         let topology = Some(draw.topology.xfb_topology());
         let partial_indices = draw.has_partial_indices();
-        Key { indexed, partial_indices, checked, topology, ..Key::of(DrawSource::Pushed) }
+        Key { partial_indices, checked, topology, ..own }
     }
 
     /// Plans captures of the placed draws.

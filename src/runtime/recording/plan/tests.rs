@@ -167,9 +167,11 @@ fn check(plan: &Plan) {
                 is_scratch(counts, Scratch::EntryCounts);
                 is_entries(last.block);
                 assert_eq!(last.number, plan.entry_groups.len() - 1);
-                let groups = plan.entry_groups.iter().filter_map(|group| group.blocks);
+                let groups = plan.entry_groups.iter().filter_map(|group| group.entries);
                 assert!(
-                    groups.map(|[first, count]| first + count).all(|end| end <= plan.entry_blocks)
+                    groups
+                        .map(|[first, count]| first + count.div_ceil(ENTRIES_PER_BLOCK))
+                        .all(|end| end <= plan.entry_blocks)
                 );
                 let block = u64::from(ENTRIES_PER_BLOCK) * ENTRY_SIZE + ENTRY_BLOCK_SIZE;
                 assert_eq!(plan.blocks[counts.0].size, block * u64::from(plan.entry_blocks));
@@ -543,7 +545,7 @@ fn kernels_of_one_invocation_work_in_turns() {
     assert!(steps.contains(&kernel), "{steps:?}");
 
     // Draws of geometry shaders are processed twice, and the place kernel may have turns, too.
-    let limits = Limits { kernel_rounds: 332, entries: 1 << 16, ..limits };
+    let limits = Limits { kernel_rounds: 332, entries: 1 << 17, ..limits };
     let draws = with_later_stages(&[indirect(draw(LIST, 0), 40)]);
     let captured = "batch 0 counted, workgroups indirect: General, indexed, checked, List";
     let steps = [
@@ -607,11 +609,14 @@ fn geometry_shaders_count_before_they_store() {
             Some("capture one pushed counted, workgroups 16384: Pushed, List".to_owned()),
         ]
     );
-    // Unchecked captures have exactly one entry for each invocation.
+    // Unchecked captures have exactly one entry for each invocation, and one item for each entry.
     let mut uneven = with_later_stages(&[draw(LIST, 3 << 20)]);
     uneven.states[0].properties.sizes = Some(WorkgroupSizes::all(96));
-    let counted = "capture one pushed counted, workgroups 10928: Pushed, checked, List";
+    let counted = "capture one pushed counted, workgroups 10923: Pushed, List";
     assert_eq!(plan(&limits, &uneven, &NO_COUNTERS)[1], counted);
+    let halved = Limits { entries: 1 << 19, ..limits };
+    let counted = "capture one pushed counted, workgroups 5462: Pushed, checked, List";
+    assert_eq!(plan(&halved, &uneven, &NO_COUNTERS)[1], counted);
     // A draw that pipelines for single draws do not support has a pipeline for any draws, with its topology.
     let mut far = indexed(draw(LIST, 3 << 20), false);
     far.command.flags |= flags::PARTIAL_INDICES | flags::FAR_ATTRIBUTES;
@@ -629,8 +634,8 @@ fn geometry_shaders_count_before_they_store() {
     assert_eq!(plan(&ADDRESSES, &unbound, &NO_COUNTERS), count_pass);
     // For a single draw the workgroups need no list of their draws, so the Vulkan pipeline is `General`.
     let one = plan(&ADDRESSES, &with_later_stages(&draws[..1]), &NO_COUNTERS);
-    assert_eq!(one[1], "capture 1 listed counted, workgroups 8: General, indexed, checked");
-    assert_eq!(one[7], "capture 1 listed emitted, workgroups 8: General, indexed, checked");
+    assert_eq!(one[1], "capture 1 listed counted, workgroups 2: General, indexed, checked");
+    assert_eq!(one[7], "capture 1 listed emitted, workgroups 2: General, indexed, checked");
     // Draws that add to different queries have separate dispatches.
     let mut queried = with_later_stages(&[draw(LIST, 3); 2]);
     queried.draws[1].command.generated_query = [32, 0];
@@ -706,7 +711,7 @@ fn large_draws_have_long_entries() {
     assert!(plan.placed.iter().all(|placed| placed.draw.output_count == length));
     let entries: Vec<u32> = plan.placed.iter().map(|placed| placed.draw.invocations).collect();
     assert_eq!(entries, [1, 1, (1 << 30) / length + 1]);
-    assert!(group.blocks.unwrap()[1] <= (1024 + 3 * 64) / ENTRIES_PER_BLOCK + 1, "{group:?}");
+    assert!(group.entries.unwrap()[1] <= 1024 + 3 * 64, "{group:?}");
     let is_scratch = |block: &&MemoryBlock| matches!(block.contents, Contents::Scratch(_));
     let scratch: u64 = plan.blocks.iter().filter(is_scratch).map(|block| block.size).sum();
     assert!(scratch < 20 << 10, "{scratch} bytes");
@@ -747,7 +752,7 @@ fn what_geometry_shaders_draw_indirectly_is_divided_into_entries_by_the_gpu() {
             "capture batch 0 counted, workgroups indirect: General, indexed, checked, List",
             "capture batch 1 counted, workgroups indirect: General, indexed, restart, checked, TriStrip",
             "barrier CountsToSums Always Unknown",
-            "EntrySums 8 x 1",
+            "EntrySums 4 x 1",
             "barrier SumsToPlace Always Unknown",
             "PlaceEntries 1 x 1",
             "barrier PlaceToCapture Always Captured",

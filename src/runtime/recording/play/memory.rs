@@ -317,7 +317,7 @@ impl Player<'_> {
             Upload::Entries { counts } => part.push(
                 entry_groups
                     .iter()
-                    .map(|group| self.entries(counts, group.blocks.unwrap_or_default())),
+                    .map(|group| self.entries(counts, group.entries.unwrap_or_default())),
             ),
             Upload::EntrySums { counts, last } => {
                 let Entries { counts, blocks, .. } = self.entries(counts, [0; 2]);
@@ -369,11 +369,11 @@ impl Player<'_> {
         let block = self.plan.blocks.get(entries.block.0)?;
         let Contents::Upload(Upload::Entries { counts }) = block.contents else { return None };
         let group = self.plan.entry_groups.get(entries.number)?;
-        Some(self.entries(counts, group.blocks?))
+        Some(self.entries(counts, group.entries?))
     }
 
-    /// Returns the addresses of `count` blocks of entries (runs of primitives) from block number `first` on, and the
-    /// number of entries in these blocks. `counts` is the memory that all entries share.
+    /// Returns the addresses of `count` entries (runs of primitives) from block number `first` on. `counts` is the memory
+    /// that all entries share.
     fn entries(&self, counts: BlockId, [first, count]: [u32; 2]) -> Entries {
         let start = self.places.address_of(counts);
         let entries = |blocks: u32| u64::from(blocks) * u64::from(ENTRIES_PER_BLOCK);
@@ -381,7 +381,7 @@ impl Player<'_> {
         Entries {
             counts: split(start + entries(first) * ENTRY_SIZE),
             blocks: split(end + u64::from(first) * ENTRY_BLOCK_SIZE),
-            count: count * ENTRIES_PER_BLOCK,
+            count,
             reserved: [0; 3],
         }
     }
