@@ -102,6 +102,11 @@ const HARMS: &[(&str, Fact, &str)] = &[
     ("NVIDIA", Fact::Unbound, STILL_BOUND),
     ("NVIDIA", Fact::OnlyOthersBound, STILL_BOUND),
     (
+        "NVIDIA",
+        Fact::IndexedOutputs,
+        "NVIDIA emits other primitives by elements that are written by unknown indices, and loses the device",
+    ),
+    (
         "llvmpipe",
         Fact::NeverEmits,
         "lavapipe crashes by a geometry shader that it finds never to emit",

@@ -8,7 +8,7 @@ use crate::assembly;
 use crate::case::{Call, Case, How, Query, Span};
 use crate::common::commands::{QueryKind, Range};
 use crate::interpret::{self, Event, Inputs, Values};
-use crate::program::{Emitted, Program, Source};
+use crate::program::{Code, Emitted, Program, Source};
 
 /// A primitive that a geometry shader emitted.
 #[derive(Debug, Clone)]
@@ -45,6 +45,8 @@ pub enum Fact {
     ByteCountOffset,
     /// There is a byte-count draw after an indirect draw.
     ByteCountBehindIndirect,
+    /// A shader writes elements of its outputs by indices that are not constant.
+    IndexedOutputs,
 }
 
 /// What the geometry shader invocations of a draw emit.
@@ -233,6 +235,9 @@ pub fn expected(case: &Case) -> Expected {
         run.section(number);
     }
     run.result.facts.extend(draw_facts(case));
+    if [&case.program.vertex, &case.program.geometry].into_iter().any(Code::indexes_outputs) {
+        run.result.facts.insert(Fact::IndexedOutputs);
+    }
     if case.sections.iter().flat_map(|section| &section.emitted).all(|draw| draw.strips == 0) {
         run.result.facts.insert(Fact::NeverEmits);
     }

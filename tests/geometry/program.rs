@@ -261,6 +261,24 @@ pub struct Code {
     pub main: Vec<Statement>,
 }
 
+impl Code {
+    /// Whether the code writes elements of outputs by indices that are not constant.
+    pub fn indexes_outputs(&self) -> bool {
+        self.helpers.iter().chain([&self.main]).any(|statements| indexes_outputs(statements))
+    }
+}
+
+fn indexes_outputs(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Write { how: Written::Element(element), .. } => {
+            !matches!(element, Expr::Const(_))
+        }
+        Statement::If(_, then, otherwise) => indexes_outputs(then) || indexes_outputs(otherwise),
+        Statement::Loop { body, .. } => indexes_outputs(body),
+        _ => false,
+    })
+}
+
 /// A vertex attribute, with components of unsigned integers.
 #[derive(Debug, Clone, Copy)]
 pub struct Attribute {
