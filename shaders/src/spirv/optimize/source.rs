@@ -91,8 +91,8 @@ pub(crate) struct Source<'m> {
     bases: IdMap<Id>,
     /// The variables and parameters that are indexed with an index that is neither a constant nor a parameter.
     indexed: Vec<Id>,
-    /// Those of them that something is stored in by such an index.
-    stored_by_index: FxHashSet<Id>,
+    /// Whether anything is stored by such an index.
+    stores_by_index: bool,
     words: usize,
 }
 
@@ -103,8 +103,8 @@ impl<'m> Source<'m> {
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
         let (mut bases, mut chains) = (module.id_map(), Vec::new());
-        // The pointers that such indices select, and those of them through which something is stored.
-        let (mut by_index, mut stored) = (module.id_set(), Vec::new());
+        // The pointers that such indices select.
+        let (mut by_index, mut stores_by_index) = (module.id_set(), false);
         // The ids of declarations and parameters. An index with any other id is the result of a
         // computation.
         let mut given = module.id_set();
@@ -133,7 +133,7 @@ impl<'m> Source<'m> {
                         by_index.insert(i.id(1));
                     }
                 }
-                Some(Op::Store) if by_index.contains(i.id(0)) => stored.push(i.id(0)),
+                Some(Op::Store) if by_index.contains(i.id(0)) => stores_by_index = true,
                 Some(Op::CopyObject) => bases.insert(i.id(1), i.id(2)),
                 _ => {}
             }
@@ -148,11 +148,10 @@ impl<'m> Source<'m> {
             block_count,
             bases,
             indexed: Vec::new(),
-            stored_by_index: FxHashSet::default(),
+            stores_by_index,
             words,
         };
         this.indexed = chains.into_iter().map(|base| this.root(base)).collect();
-        this.stored_by_index = stored.into_iter().map(|pointer| this.root(pointer)).collect();
         this
     }
 
@@ -232,9 +231,9 @@ impl<'m> Source<'m> {
         self.indexed.iter().copied()
     }
 
-    /// Whether anything is stored by an index that is not known in the variable that `pointer` points into.
-    pub(super) fn is_stored_by_index(&self, pointer: Id) -> bool {
-        self.stored_by_index.contains(&self.root(pointer))
+    /// Whether anything is stored by an index that is not known.
+    pub(super) fn stores_by_index(&self) -> bool {
+        self.stores_by_index
     }
 
     /// Collects all ids that a function refers to, in its own code or in functions that it calls. For

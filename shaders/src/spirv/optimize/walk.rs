@@ -381,7 +381,7 @@ impl<'s, 'm> Walk<'s, 'm> {
                     self.values.load_unchanging(pointer, storage, ty)
                 } else if i.operands().len() == 3
                     && !self.known.decorations.has(result)
-                    && !self.known.source.is_stored_by_index(i.id(2))
+                    && !self.known.source.stores_by_index()
                     && let Some(value) = self.values.load_selected(pointer, ty)
                 {
                     value
