@@ -28,9 +28,11 @@ var<private> stager: u32;
 var<private> first_of_turn: u32;
 var<private> is_last_of_turn: bool;
 
-// Whether the list is dense. One invocation alone could not store how many records are listed.
+// Whether the list is dense. Either all invocations of the workgroup must have an entry or none, and one invocation alone
+// could not store how many records are listed.
 fn is_dense() -> bool {
-    return uniformly(entry_length() == 1u) && always_emitted() == 0u && stagers() > 1u;
+    let is_whole = ENTRIES_PER_BLOCK % workgroup_size() == 0u;
+    return uniformly(entry_length() == 1u) && always_emitted() == 0u && stagers() > 1u && is_whole;
 }
 
 // The index in the list behind the records.

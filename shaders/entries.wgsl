@@ -36,17 +36,19 @@ fn xfb_entry_sums(
     let last = load_entries(load2_aligned(kernel.parameters, 4u));
     // The blocks of all dispatches are in one array, which is shorter than 4 GiB. The difference of the low dwords is
     // therefore the difference of the addresses.
-    let block_count = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE + blocks_of(last.count);
-    for (var block = workgroup_id.x; block < block_count; block += workgroups.x) {
-        sum_block(addresses.xy, addresses.zw, block, local);
+    let first_of_last = (last.blocks.x - addresses.z) / ENTRY_BLOCK_SIZE;
+    let entry_count = first_of_last * ENTRIES_PER_BLOCK + last.count;
+    for (var block = workgroup_id.x; block < blocks_of(entry_count); block += workgroups.x) {
+        sum_block(addresses.xy, addresses.zw, block, entry_count, local);
     }
 }
 
-// Replaces the counts of the entries of a block by the sums before each, and stores the sum over the block.
-fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
+// Replaces the counts of the entries of a block by the sums before each, and stores the sum over the block. Entries from
+// `entry_count` on were not counted.
+fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, entry_count: u32, local: u32) {
     let first = block * ENTRIES_PER_BLOCK + local * ENTRIES_PER_INVOCATION;
-    let a = load4_written(add_bytes(counts_at, ENTRY_SIZE * first));
-    let b = load4_written(add_bytes(counts_at, ENTRY_SIZE * (first + 4u)));
+    let a = load_four(counts_at, first, entry_count);
+    let b = load_four(counts_at, first + 4u, entry_count);
     let all = add64(sum_of_four(a), sum_of_four(b));
     let before = sum_before(local, all);
     store4_aligned(counts_at, first, sums_before_four(before, a));
@@ -54,6 +56,12 @@ fn sum_block(counts_at: vec2<u32>, blocks: vec2<u32>, block: u32, local: u32) {
     if local == ENTRY_SUMS_WIDTH - 1u {
         store2(blocks, 2u * block, add64(before, all));
     }
+}
+
+// Loads the counts of four consecutive entries. Those from `entry_count` on are 0.
+fn load_four(counts_at: vec2<u32>, first: u32, entry_count: u32) -> vec4<u32> {
+    let counts = load4_written(add_bytes(counts_at, ENTRY_SIZE * first));
+    return select(vec4<u32>(), counts, vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(entry_count));
 }
 
 fn sum_of_four(counts: vec4<u32>) -> vec2<u32> {

@@ -30,8 +30,9 @@ struct Entries {
     // that the block emits (64 bits), later replaced by the number of the block's first record, and the number of its
     // primitives that fit.
     blocks: vec2<u32>,
-    // The number of entries: a multiple of the workgroup size. The last entries of a draw may have no primitives: they
-    // only fill its last workgroup.
+    // The number of entries. The last entries of a draw may have no primitives: they only fill its last workgroup. It is
+    // a multiple of ENTRIES_PER_BLOCK, because xfb_entry_sums adds up whole blocks, except in the last dispatch of a
+    // list of draws: what is left of its last block counts as 0.
     count: u32,
     reserved: array<u32, 3>,
 }
@@ -66,12 +67,11 @@ fn load_entries(at: vec2<u32>) -> Entries {
     return Entries(addresses.xy, addresses.zw, load1(at, 4u), array<u32, 3>());
 }
 
-// The `Entries` of the dispatch, which has `workgroups` workgroups in a row. An unchecked capture has one row, and both
-// addresses in its push constants.
-fn entries_of_dispatch(workgroups: u32) -> Entries {
+// The `Entries` of the dispatch. An unchecked capture has both addresses in its push constants. It does not read the
+// number of entries.
+fn entries_of_dispatch() -> Entries {
     if is_unchecked() {
-        let count = workgroups * workgroup_size();
-        return Entries(entries_address(), sysvals.draw.index_address, count, array<u32, 3>());
+        return Entries(entries_address(), sysvals.draw.index_address, 0u, array<u32, 3>());
     }
     return load_entries(entries_address());
 }
@@ -81,25 +81,11 @@ fn blocks_of(entry_count: u32) -> u32 {
     return (entry_count + ENTRIES_PER_BLOCK - 1u) / ENTRIES_PER_BLOCK;
 }
 
-// Whether an invocation has an entry. A dispatch that is folded into two axes may have more invocations than entries.
+// Whether an invocation has an entry. A dispatch may have more invocations than entries: in the last row, if it is folded
+// into two axes, and in the last workgroup, if the size of a block is no multiple of that of a workgroup. The CPU makes
+// sure that an unchecked capture has none (src/runtime/recording/plan/geometry.rs).
 fn has_entry(entries: Entries, entry: u32) -> bool {
     return is_unchecked() || entry < entries.count;
-}
-
-// Stores how many primitives an entry emits. The last workgroup also stores 0 for what is left of the last block, because
-// xfb_entry_sums adds up whole blocks.
-fn store_count(entries: Entries, entry: u32, primitives: u32) {
-    if !has_entry(entries, entry) {
-        return;
-    }
-    store1(entries.counts, entry, primitives);
-    let next = entry + workgroup_size();
-    if next >= entries.count {
-        let end = blocks_of(entries.count) * ENTRIES_PER_BLOCK;
-        for (var other = next; other < end; other += workgroup_size()) {
-            store1(entries.counts, other, 0u);
-        }
-    }
 }
 
 // The records of an entry, whose numbers the kernels of entries.wgsl have computed.
@@ -326,7 +312,7 @@ fn xfb_geometry(
         entry_records = records_of_items(first, end);
         first_of_turn = records_of_items(first_item(number - before, items), end).first;
     } else {
-        entries = entries_of_dispatch(workgroups.x);
+        entries = entries_of_dispatch();
         is_count_pass = (sysvals.draw.flags & COUNT_PASS) != 0u;
         if is_count_pass | !has_entry(entries, entry) {
             entry_records = Segment();
@@ -338,7 +324,9 @@ fn xfb_geometry(
     if emits_evenly() {
         // The shader need not run to count what it emits.
         if is_count_pass {
-            store_count(entries, entry, emitted_for(end - first));
+            if has_entry(entries, entry) {
+                store1(entries.counts, entry, emitted_for(end - first));
+            }
             return;
         }
         is_count_pass = false;
@@ -358,8 +346,8 @@ fn xfb_geometry(
         run_item(at);
         at = next_item(at);
     }
-    if is_count_pass {
-        store_count(entries, entry, emitted);
+    if is_count_pass && has_entry(entries, entry) {
+        store1(entries.counts, entry, emitted);
     }
 }
 

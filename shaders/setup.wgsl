@@ -425,9 +425,14 @@ fn start_entries(group: u32, before: u32) {
     store4_aligned(at, 0u, vec4<u32>(counts, multiply_add(tables.zw, block, ENTRY_BLOCK_SIZE)));
 }
 
-// Stores the number of entries of `group`.
-fn store_entry_count(group: u32, entries: u32) {
-    store1(multiply_add(load2_aligned(setup.entry_tables, 4u), group, ENTRIES_SIZE), 4u, entries);
+// Stores the number of entries of `group`, rounded up to whole blocks. Returns the number of workgroups for which each
+// of these entries has an invocation. The entries that only fill the last block belong to no draw, but their
+// invocations have to write the count 0.
+fn fill_entries(group: u32, size: u32, workgroups: u32) -> u32 {
+    let entries = blocks_of(workgroups * size) * ENTRIES_PER_BLOCK;
+    let at = multiply_add(load2_aligned(setup.entry_tables, 4u), group, ENTRIES_SIZE);
+    store1(at, 4u, entries);
+    return (entries + size - 1u) / size;
 }
 
 fn workgroups_of(made: Draw, size: u32) -> u32 {
@@ -446,9 +451,9 @@ fn store_group(group: u32, size: u32, sums: vec4<u32>, end: u32) {
     store4_aligned(batch, 0u, vec4<u32>(draws, sums.z | restarted, NONE));
     store4_aligned(batch, 4u, start_position);
     let axis = setup.workgroups_per_axis;
-    let count = min(saturated(sums.xy), axis * axis);
+    var count = min(saturated(sums.xy), axis * axis);
     if makes_entries() {
-        store_entry_count(group, count * size);
+        count = fill_entries(group, size, count);
     }
     let rows = max(1u, count / axis + select(0u, 1u, count % axis != 0u));
     let columns = count / rows + select(0u, 1u, count % rows != 0u);

@@ -28,7 +28,7 @@ pub struct Entries {
     pub counts: Address,
     /// The address of [`ENTRY_BLOCK_SIZE`] bytes for each block of entries.
     pub blocks: Address,
-    /// The number of entries, a multiple of the workgroup size.
+    /// The number of entries: a multiple of [`ENTRIES_PER_BLOCK`], except in the last dispatch of a list of draws.
     pub count: u32,
     /// Padding.
     pub reserved: [u32; 3],

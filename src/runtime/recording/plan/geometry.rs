@@ -12,8 +12,8 @@
 //! ```
 //!
 //! An entry is a run of consecutive primitives of a draw, which one invocation processes. All draws share
-//! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the memory
-//! for those of each dispatch to whole blocks of [`ENTRIES_PER_BLOCK`] entries. So the memory of a plan does not depend on how
+//! [`MAX_ENTRIES`] entries. In addition, the entries of each draw are rounded up to whole workgroups, and the memory for
+//! those of each dispatch to whole blocks of [`ENTRIES_PER_BLOCK`] entries. So the memory of a plan does not depend on how
 //! much is emitted: it is 4 bytes per input primitive, up to 16 MiB, and a little for each draw. A
 //! [part](crate::runtime::recording::collect::Collected::parts) has a limited number of draws.
 
@@ -217,7 +217,12 @@ impl Planner<'_> {
                 draw.first_workgroup = workgroups;
                 workgroups += draw.invocations.div_ceil(size);
             }
-            let entries = workgroups * size;
+            // In the last dispatch, the sums kernel counts what is left of the last block as 0.
+            let mut entries = workgroups * size;
+            if first < draws.len() {
+                entries = blocks_of(entries) * ENTRIES_PER_BLOCK;
+                workgroups = entries.div_ceil(size);
+            }
             let topologies = draws[range.clone()].iter().map(|draw| draw.topology);
             let topology = topologies.fold(Some(head.topology.xfb_topology()), joined_topology);
             let topology = shared_topology(topology, workgroups.into(), small);
@@ -233,9 +238,10 @@ impl Planner<'_> {
                 && let (1, Some(state)) = (range.len(), self.collected.states.get(head.state))
             {
                 let own = self.key_of(head, state, entries, None);
-                // An unchecked capture has one item for each entry.
+                // An unchecked capture has exactly one entry for each invocation, and one item for each entry.
+                let is_whole = entries == workgroups * size && length == 1;
                 if own.source == DrawSource::Pushed {
-                    key = Key { checked: own.checked || !is_known || length > 1, ..own };
+                    key = Key { checked: own.checked || !is_known || !is_whole, ..own };
                 }
             }
             listed.push((range, key, entries, workgroups));
@@ -305,7 +311,8 @@ impl Planner<'_> {
             let count_batch = BatchId { block: batches, number, size: BATCH_SIZE };
             let size = u64::from(group.workgroup_size);
             let count: u64 = draws.iter().map(CollectedDraw::count).sum();
-            let most = most_of(draws) + count * size;
+            let entries = most_of(draws) + count * size;
+            let most = entries.next_multiple_of(ENTRIES_PER_BLOCK.into());
             let size = if self.limits.indirect_dispatch {
                 Size::Indirect(count_batch)
             } else {
