@@ -137,11 +137,6 @@ fn entry_length() -> u32 {
     return select(draw.output_count, 1u, is_unchecked());
 }
 
-// The first item of the entry of the draw's invocation `number`; `items` are the items of the draw.
-fn first_item(number: u32, items: u32) -> u32 {
-    return min(min(number, draw.invocations) * entry_length(), items);
-}
-
 // Called for each vertex that the geometry shader emits.
 fn emit_vertex() {
     if may_emit() {
@@ -301,7 +296,7 @@ fn xfb_geometry(
     // The number of items in all instances. An item is an input primitive or a slice of a patch; with primitive restart
     // it is an index, at which a primitive may begin.
     let items = select(0u, draw.item_count * draw.instance_count, exists);
-    let first = first_item(number, items);
+    let first = min(min(number, draw.invocations) * entry_length(), items);
     let end = min(first + entry_length(), items);
     var entries = Entries();
     // The number of invocations before this one that stage at the same time (emitted.wgsl).
@@ -310,7 +305,6 @@ fn xfb_geometry(
     if is_placed() {
         is_count_pass = false;
         entry_records = records_of_items(first, end);
-        first_of_turn = records_of_items(first_item(number - before, items), end).first;
     } else {
         entries = entries_of_dispatch();
         is_count_pass = (sysvals.draw.flags & COUNT_PASS) != 0u;
@@ -318,7 +312,9 @@ fn xfb_geometry(
             entry_records = Segment();
         } else {
             entry_records = records_of_entry(entries, entry);
-            first_of_turn = records_of_entry(entries, entry - before).first;
+            if emits_together() && always_emitted() == 0u {
+                first_of_turn = records_of_entry(entries, entry - before).first;
+            }
         }
     }
     if emits_evenly() {

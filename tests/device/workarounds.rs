@@ -112,7 +112,7 @@ fn other_drivers_have_what_they_report() {
         device_id: 0x2335,
         device_type: PhysicalDeviceType::DISCRETE_GPU,
     };
-    assert_eq!(active(nvidia), ["nvidia-large-workgroups"]);
+    assert_eq!(active(nvidia), ["nvidia-large-workgroups", "nvidia-selected-elements"]);
     // Arm's own driver of a G52, whose indirect dispatches work.
     let arm = DeviceIdentity {
         driver_id: DriverId::ARM_PROPRIETARY,

@@ -95,6 +95,7 @@ pub fn lower(gpu: &Gpu, case: &Case, modules: &Modules) -> Result<Lowered, Failu
     let most = gpu.capabilities().limits.max_shared_memory;
     let staging = [0, most.min(32 << 10), 4 << 10][(case.seed % 3) as usize];
     let mut target = gpu.compute_target(Backend::Compute)?.staging(staging);
+    target.selects_elements = case.seed.is_multiple_of(2);
     // Workgroups that do not fill blocks of entries, others for restarted draws, and many.
     target.workgroup_sizes = match case.seed % 15 {
         0 => WorkgroupSizes::all(96),

@@ -101,10 +101,11 @@ const HARMS: &[(&str, Fact, &str)] = &[
     // Also to memory that has been freed since. Seen with 580.159.04: the device is lost.
     ("NVIDIA", Fact::Unbound, STILL_BOUND),
     ("NVIDIA", Fact::OnlyOthersBound, STILL_BOUND),
+    // Seen with 580.159.04: the device is lost.
     (
         "NVIDIA",
         Fact::IndexedOutputs,
-        "NVIDIA emits other primitives by elements that are written by unknown indices, and loses the device",
+        "NVIDIA emits other vertices where an element of an output is written by an unknown index",
     ),
     (
         "llvmpipe",

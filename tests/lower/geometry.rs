@@ -1,7 +1,7 @@
 //! Geometry shaders that are lowered, together with the vertex shader before them, to one compute
 //! shader.
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op};
+use spirv::{BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, Op, StorageClass};
 use vkxfb_rewriter::capture::{CaptureEntry, CaptureList, Selector};
 use vkxfb_rewriter::lower::GeometryInput;
 use vkxfb_rewriter::lower::{LowerError, Lowered, ResourcePlan, Shader, compute};
@@ -623,4 +623,67 @@ fn stages_share_the_inputs_that_the_compute_shader_has_too() {
         built_ins.dedup();
         assert_eq!(built_ins.len(), all, "{target}");
     }
+}
+
+/// The number of access chains into variables in registers that have an index which is not constant.
+fn indexed_chains(words: &[u32]) -> usize {
+    let module = Module::parse(words).unwrap();
+    let declared = || module.section(Section::Declarations);
+    let is_constant = |id: &u32| declared().any(|i| i.is(Op::Constant) && i.id(1) == Id(*id));
+    let variables = [Section::Declarations, Section::Functions].map(|section| {
+        let in_registers = [StorageClass::Private, StorageClass::Function].map(|s| s as u32);
+        let variables = module.section(section).filter(|i| i.is(Op::Variable));
+        let variables = variables.filter(|i| in_registers.contains(&i.operand(2)));
+        variables.map(|i| i.id(1)).collect::<Vec<_>>()
+    });
+    let chains = module.section(Section::Functions).filter(|i| {
+        (i.is(Op::AccessChain) || i.is(Op::InBoundsAccessChain))
+            && variables.iter().flatten().any(|variable| *variable == i.id(2))
+            && !i.operands()[3..].iter().all(is_constant)
+    });
+    chains.count()
+}
+
+/// Inputs that a geometry shader reads by an unknown index are read by constant ones, so that they can stay in registers;
+/// but not if it also writes by such an index.
+#[test]
+fn elements_with_unknown_indices_are_selected() {
+    let vertex = "#version 450
+        layout(location = 0) in vec4 at;
+        layout(location = 0) out vec4 colour;
+        void main() { gl_Position = at; colour = at * 2.0; }";
+    let geometry = |written: &str| {
+        format!(
+            "#version 450
+            layout(triangles) in;
+            layout(points, max_vertices = 3) out;
+            layout(location = 0) in vec4 colour[];
+            layout(location = 0) out vec4 to[2];
+            layout(xfb_buffer = 0, xfb_stride = 16) out gl_PerVertex {{
+                layout(xfb_offset = 0) vec4 gl_Position;
+            }};
+            void main() {{
+                for (uint i = 0u; i < 3u; i++) {{
+                    gl_Position = gl_in[(i + 1u) % 3u].gl_Position + colour[i % 3u].xxyy;
+                    to[{written}] = vec4(i);
+                    EmitVertex();
+                }}
+            }}"
+        )
+    };
+    let chains = |written: &str, selects: bool| {
+        let vertex = common::compile_stage("vert", vertex, &[]);
+        let geometry = common::compile_stage("geom", &geometry(written), &[]);
+        let vertex = Shader::new(&vertex);
+        let input =
+            vkxfb_rewriter::lower::reflect::vertex_reads(&vertex).unwrap().packed_vertex_input();
+        let target = compute::Target::default().selects_elements(selects);
+        let options = compute::Options::new(&input).vertex_shader(&vertex).target(target);
+        let lowered = compute::lower(&Shader::new(&geometry), &options).unwrap();
+        indexed_chains(&lowered.for_pipeline(&[], None, true).unwrap())
+    };
+    let [all, selected] = [false, true].map(|selects| chains("0", selects));
+    assert_eq!(selected, all - 2, "the two inputs are selected");
+    let [all, selected] = [false, true].map(|selects| chains("i % 2u", selects));
+    assert_eq!(selected, all);
 }

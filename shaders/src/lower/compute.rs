@@ -59,7 +59,8 @@ use crate::sysval::setup::RestartedDraw;
 /// workgroup loads them together (`shaders/shared.wgsl`).
 const SHARED_DRAW_BYTES: u32 = (size_of::<RestartedDraw>() + size_of::<Batch>()) as u32;
 
-/// The largest number of bytes of a record for which [`WorkgroupSizes::unindexed`] applies.
+/// The largest number of bytes from one vertex to the next in all capture buffers together for which
+/// [`WorkgroupSizes::unindexed`] applies.
 const MOST_UNINDEXED: u32 = 16;
 
 /// Decorations that `Private` variables cannot have. Transform feedback decorations are not listed, because [`strip`]
@@ -180,7 +181,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let shares_draws =
         options.target.shared_draws && linker.builder.module.has_memory_model(MemoryModel::GLSL450);
     let shares_draws = shares_draws && later.is_none();
-    let mut target = options.target;
+    let mut target = Target { workgroup_sizes, ..options.target };
     if shares_draws {
         target.staging = target.staging.saturating_sub(SHARED_DRAW_BYTES);
     }
@@ -283,6 +284,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
             shared_memory,
             is_staged: staged_bytes > 0,
             byte_loads: widths.bytes,
+            selects_elements: options.target.selects_elements,
         }),
         stage: entry.model,
         words: module.words(),

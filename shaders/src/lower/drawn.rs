@@ -214,7 +214,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
 
     // This also removes what only captures need, such as the push constants with their sysvals.
     let new = find_entry_point(&module, model, Some(&entry.name))?;
-    if !optimize(&mut module, &new) {
+    if !optimize(&mut module, &new, false) {
         return Err(LowerError::NotDrawn("control flow or a size that is not inlined"));
     }
     let words = module.words();

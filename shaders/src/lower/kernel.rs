@@ -315,7 +315,7 @@ pub fn for_pipeline(
     module.push(Section::EntryPoints, Op::EntryPoint, &operands);
     let entry = find_entry_point(&module, ExecutionModel::GLCompute, Some(name))?;
     if optimizes {
-        optimize(&mut module, &entry);
+        optimize(&mut module, &entry, false);
     }
     Ok(module.words())
 }

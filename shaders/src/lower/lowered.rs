@@ -126,6 +126,8 @@ pub struct LoweredCompute {
     pub is_staged: bool,
     /// Whether index buffers may [end within a dword](super::compute::Target::byte_loads).
     pub byte_loads: bool,
+    /// Whether pipelines [select elements](super::compute::Target::selects_elements).
+    pub selects_elements: bool,
 }
 
 /// A vertex attribute that a shader lowered for the compute backend pulls (reads from the vertex buffer itself). Its

@@ -101,6 +101,10 @@ pub struct Target {
     /// Whether the last index of an index buffer may be loaded by bytes, so that the buffer may end within a
     /// dword. The device must have `storageBuffer8BitAccess` and `shaderInt8` enabled.
     pub byte_loads: bool,
+    /// Whether elements of arrays of up to three are loaded by constant indices and selected, if the index is not known:
+    /// compilers that do not do that themselves keep the inputs of a geometry shader in memory. The default is false,
+    /// because on a Mali the selected elements of two vertices do not fit into the registers.
+    pub selects_elements: bool,
     /// Whether the invocations of a workgroup load the parameters of their draw from memory
     /// together, and share them through shared memory. This is for devices on which each invocation
     /// repeats a load that is the same for all. It has no effect if other stages follow the vertex
@@ -115,6 +119,7 @@ impl Target {
         staging: u32,
         int64_accesses: bool,
         byte_loads: bool,
+        selects_elements: bool,
         shared_draws: bool,
     }
 }
@@ -127,6 +132,7 @@ impl Default for Target {
             staging: 0,
             int64_accesses: false,
             byte_loads: false,
+            selects_elements: false,
             shared_draws: false,
         }
     }
@@ -142,8 +148,9 @@ pub const DEFAULT_WORKGROUP_SIZE: u32 = 64;
 pub struct WorkgroupSizes {
     /// The size for draws with primitive restart.
     pub restarted: u32,
-    /// The size for a draw without indices that has its own dispatch. Lowering sets it to `others` for records of more
-    /// than 16 bytes, and if there are geometry or tessellation shaders.
+    /// The size for a draw without indices whose parameters are push constants: one that has its own dispatch, and whose
+    /// position the CPU knows. Lowering sets it to `others` for records of more than 16 bytes, and if there are geometry
+    /// or tessellation shaders.
     pub unindexed: u32,
     /// The size for all other draws.
     pub others: u32,

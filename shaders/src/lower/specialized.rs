@@ -80,7 +80,8 @@ impl Lowered {
             Backend::Native | Backend::Vertex => self.stage,
         };
         let entry = find_entry_point(&module, model, Some(&self.entry_point))?;
-        let is_inlined = optimizes && optimize(&mut module, &entry);
+        let selects = self.compute().is_some_and(|compute| compute.selects_elements);
+        let is_inlined = optimizes && optimize(&mut module, &entry, selects);
         let words = module.words();
         tracing::debug!(is_inlined, from = self.words.len(), to = words.len(), "specialized");
         Ok(words)

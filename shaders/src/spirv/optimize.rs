@@ -45,9 +45,10 @@ use crate::spirv::{Id, Instruction, Module, Section, read_string, result_of};
 
 /// Rewrites an entry point, and removes everything that it does not need: other entry points,
 /// functions, declarations, names. Specialisation constants must have been
-/// [replaced](super::specialization::specialize). Returns false if the module is unchanged.
-pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint) -> bool {
-    let optimized = try_optimize(module, entry);
+/// [replaced](super::specialization::specialize). `selects` says whether elements of short arrays with unknown indices are
+/// [selected](select). Returns false if the module is unchanged.
+pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint, selects: bool) -> bool {
+    let optimized = try_optimize(module, entry, selects);
     let is_optimized = optimized.is_ok();
     if let Ok(optimized) = optimized {
         *module = optimized;
@@ -55,7 +56,7 @@ pub(crate) fn optimize(module: &mut Module, entry: &EntryPoint) -> bool {
     is_optimized
 }
 
-fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
+fn try_optimize(module: &Module, entry: &EntryPoint, selects: bool) -> Result<Module, Stop> {
     let mut entry = entry.clone();
     let set = |wanted: fn(&str) -> bool| {
         let is_wanted = move |i: &Instruction<'_>| {
@@ -94,6 +95,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
         None => false,
     };
     untracked.extend(source.indexed().filter(has_array));
+    let selects = selects && !source.stored_by_index().any(|variable| has_array(&variable));
     let mut refused: FxHashSet<Id> = FxHashSet::default();
     // Whether the entry point may have `OpReturn` within a construct. This is tried only if the code cannot
     // be rewritten without it, because some drivers turn such returns into variables and branches.
@@ -105,6 +107,7 @@ fn try_optimize(module: &Module, entry: &EntryPoint) -> Result<Module, Stop> {
             refused: &refused,
             decorations: &decorations,
             glsl,
+            selects,
             limit,
             returns_early,
         };

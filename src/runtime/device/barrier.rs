@@ -102,7 +102,7 @@ impl Barrier {
     /// scope](https://docs.vulkan.org/spec/latest/chapters/synchronization.html#synchronization-dependencies-scopes) of
     /// a barrier. For [`Self::CaptureToConsumer`] the scopes are those for another compute capture as the consumer;
     /// `capture_barrier` does not use them, because its caller passes the consumer. `is_indirect` says whether any
-    /// dispatch behind the barrier is indirect, so that the second scope contains reads of its arguments: on NVIDIA
+    /// dispatch of the plan is indirect, so that the second scope contains reads of its arguments: on NVIDIA
     /// GPUs that makes a barrier take 3 microseconds instead of 0.6.
     pub(crate) fn scopes(self, is_indirect: bool) -> (Scope, Scope) {
         use vk::{AccessFlags as Access, PipelineStageFlags as Stage};

@@ -418,6 +418,7 @@ impl Context {
             .staging(capabilities.staging())
             .int64_accesses(self.shared.enabled.shader_int64)
             .byte_loads(self.shared.enabled.byte_loads)
+            .selects_elements(capabilities.selects_elements())
             .shared_draws(capabilities.shared_draws()))
     }
 
@@ -604,7 +605,7 @@ impl Context {
     }
 
     /// Records the barrier `which`, with the [scopes](Barrier::scopes) for kernels. `is_indirect` says whether any
-    /// dispatch behind it is indirect. Returns the number of barriers recorded: 0 if a test
+    /// dispatch of the plan is indirect. Returns the number of barriers recorded: 0 if a test
     /// [omits](Self::omit_barrier) the barrier, otherwise 1.
     ///
     /// # Safety

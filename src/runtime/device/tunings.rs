@@ -25,6 +25,8 @@ pub enum TuningEffect {
     /// Captures of draws with primitive restart, and of single draws without indices whose records have at most 16 bytes,
     /// have workgroups of 128 invocations.
     LargeWorkgroups,
+    /// Elements of short arrays with unknown indices are selected.
+    SelectedElements,
 }
 
 impl fmt::Display for TuningEffect {
@@ -36,6 +38,7 @@ impl fmt::Display for TuningEffect {
             Self::SharedDraws => "a workgroup loads the parameters of its draw together",
             Self::SerialKernels => "kernels process draws one after the other",
             Self::NoStaging => "records are not collected in shared memory",
+            Self::SelectedElements => "elements of short arrays are selected by comparisons",
             Self::LargeWorkgroups => {
                 "workgroups of 128 invocations capture draws with primitive restart, and small records"
             }
@@ -116,6 +119,13 @@ pub(crate) static TUNINGS: &[Tuning] = &[
         effect: TuningEffect::LargeWorkgroups,
         devices: "NVIDIA GPUs, with NVIDIA's driver",
         reason: "what each workgroup loads before its vertices takes longer than its vertices do",
+        applies: |device| device.driver_id == DriverId::NVIDIA_PROPRIETARY,
+    },
+    Tuning {
+        name: "nvidia-selected-elements",
+        effect: TuningEffect::SelectedElements,
+        devices: "NVIDIA GPUs, with NVIDIA's driver",
+        reason: "its compiler keeps arrays in memory that are read by an index which it does not know",
         applies: |device| device.driver_id == DriverId::NVIDIA_PROPRIETARY,
     },
 ];

@@ -105,7 +105,7 @@ impl Variant {
         Self {
             state: State { topology, ..state },
             specialize,
-            workgroup_sizes: WorkgroupSizes::default().restarted(restarted).others(others),
+            workgroup_sizes: WorkgroupSizes::all(others).restarted(restarted).unindexed(restarted),
             staging,
         }
     }

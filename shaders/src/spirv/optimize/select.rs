@@ -3,8 +3,9 @@
 //! A geometry shader that reads `input[i % 3]` makes most compilers keep the inputs of all vertices in memory. If each
 //! element is loaded by a constant index, and the wanted one selected, they stay in registers.
 //!
-//! Modules that also store by unknown indices are left as they are: their arrays may have to be in memory in any case, and
-//! NVIDIA's compiler (580.159.04) crashes by some of those that have both.
+//! Modules that also store elements of such arrays by unknown indices (other than parameters of functions) are left as they
+//! are: their arrays may have to be in memory in any case, and NVIDIA's compiler (580.159.04) crashes by some of those that
+//! have both.
 
 use spirv::{Op, StorageClass};
 

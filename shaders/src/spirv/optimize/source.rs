@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use spirv::Op;
+use spirv::{Op, StorageClass};
 
 use crate::spirv::debug_info::is_of_sets;
 use crate::spirv::id_set::IdMap;
@@ -91,8 +91,8 @@ pub(crate) struct Source<'m> {
     bases: IdMap<Id>,
     /// The variables and parameters that are indexed with an index that is neither a constant nor a parameter.
     indexed: Vec<Id>,
-    /// Whether anything is stored by such an index.
-    stores_by_index: bool,
+    /// The `Private` and `Function` variables, and the parameters, in which something is stored by such an index.
+    stored_by_index: Vec<Id>,
     words: usize,
 }
 
@@ -103,8 +103,15 @@ impl<'m> Source<'m> {
         let mut functions = FxHashMap::default();
         let mut labels = module.id_map();
         let (mut bases, mut chains) = (module.id_map(), Vec::new());
-        // The pointers that such indices select.
-        let (mut by_index, mut stores_by_index) = (module.id_set(), false);
+        // The pointers into `Private` and `Function` variables that such indices select, and the types of all pointers
+        // into these.
+        let (mut by_index, mut stored) = (module.id_set(), Vec::new());
+        let mut local = module.id_set();
+        let is_local = |i: &Instruction<'_>| {
+            let storages = [StorageClass::Private, StorageClass::Function];
+            i.is(Op::TypePointer) && storages.iter().any(|storage| i.operand(1) == *storage as u32)
+        };
+        local.extend(module.section(Section::Declarations).filter(is_local).map(|i| i.id(0)));
         // The ids of declarations and parameters. An index with any other id is the result of a
         // computation.
         let mut given = module.id_set();
@@ -128,12 +135,14 @@ impl<'m> Source<'m> {
                     bases.insert(i.id(1), i.id(2));
                     if i.operands().iter().skip(3).any(|id| !given.contains(Id(*id))) {
                         chains.push(i.id(2));
-                        by_index.insert(i.id(1));
+                        if local.contains(i.id(0)) {
+                            by_index.insert(i.id(1));
+                        }
                     } else if by_index.contains(i.id(2)) {
                         by_index.insert(i.id(1));
                     }
                 }
-                Some(Op::Store) if by_index.contains(i.id(0)) => stores_by_index = true,
+                Some(Op::Store) if by_index.contains(i.id(0)) => stored.push(i.id(0)),
                 Some(Op::CopyObject) => bases.insert(i.id(1), i.id(2)),
                 _ => {}
             }
@@ -148,10 +157,11 @@ impl<'m> Source<'m> {
             block_count,
             bases,
             indexed: Vec::new(),
-            stores_by_index,
+            stored_by_index: Vec::new(),
             words,
         };
         this.indexed = chains.into_iter().map(|base| this.root(base)).collect();
+        this.stored_by_index = stored.into_iter().map(|pointer| this.root(pointer)).collect();
         this
     }
 
@@ -231,9 +241,8 @@ impl<'m> Source<'m> {
         self.indexed.iter().copied()
     }
 
-    /// Whether anything is stored by an index that is not known.
-    pub(super) fn stores_by_index(&self) -> bool {
-        self.stores_by_index
+    pub(super) fn stored_by_index(&self) -> impl Iterator<Item = Id> {
+        self.stored_by_index.iter().copied()
     }
 
     /// Collects all ids that a function refers to, in its own code or in functions that it calls. For

@@ -21,6 +21,8 @@ pub(super) struct Known<'s> {
     pub(super) decorations: &'s Decorations<'s>,
     /// The id of the instruction set `GLSL.std.450`; `None` if the module does not import it.
     pub(super) glsl: Option<Id>,
+    /// Whether elements with unknown indices are [selected](super::select).
+    pub(super) selects: bool,
     /// The largest number of words that may be written.
     pub(super) limit: usize,
     /// Whether the entry point may have `OpReturn` within constructs.
@@ -381,7 +383,7 @@ impl<'s, 'm> Walk<'s, 'm> {
                     self.values.load_unchanging(pointer, storage, ty)
                 } else if i.operands().len() == 3
                     && !self.known.decorations.has(result)
-                    && !self.known.source.stores_by_index()
+                    && self.known.selects
                     && let Some(value) = self.values.load_selected(pointer, ty)
                 {
                     value

@@ -70,7 +70,7 @@ impl Group {
             && self.queries.is_none_or(|queries| queries == Queries::of(&draw.command))
     }
 
-    /// Whether the dispatch is indirect.
+    /// Whether the dispatch is indirect, unless it captures a single draw that does not depend on the setup kernel.
     pub(in crate::runtime::recording) const fn is_indirect(&self) -> bool {
         self.is_indirect
     }

@@ -251,6 +251,8 @@ fn check(plan: &Plan) {
                     Draws::Restarted(_, block) => is_scratch(block, Scratch::RestartTable),
                 }
                 if let Size::Indirect(batch) = size {
+                    // Barriers go by this.
+                    assert!(plan.groups.iter().any(Group::is_indirect));
                     let is_emitted = matches!(draws, Draws::Emitted { .. });
                     assert!(is_emitted || draws == Draws::Batch(batch));
                     is_batch(batch);
@@ -329,6 +331,48 @@ fn large_draws_of_pipelines_that_stage_are_checked() {
     };
     assert_eq!(staged(1 << 20), "capture one pushed, workgroups 16384: Pushed, checked, List");
     assert_eq!(staged(600), "capture one pushed, workgroups 10: Pushed, List");
+}
+
+/// Single draws without indices may have larger workgroups than all others.
+#[test]
+fn each_dispatch_has_workgroups_of_its_pipeline() {
+    let large = draw(LIST, 1 << 20);
+    let mut collected = captured(&[
+        large,
+        indexed(large, false),
+        draw(PrimitiveTopology::TriangleFan, 1 << 20),
+        draw(LIST, 300),
+    ]);
+    let sizes = WorkgroupSizes::all(64).unindexed(128);
+    collected.states[0].properties.sizes = Some(sizes);
+    let captures = |collected: &Collected, counters| {
+        let steps = plan(&ADDRESSES, collected, counters).into_iter();
+        steps.filter(|step| step.starts_with("capture")).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        captures(&collected, &NO_COUNTERS),
+        [
+            "capture one pushed, workgroups 8192: Pushed, List",
+            "capture one pushed, workgroups 16384: Pushed, indexed, checked, List",
+            "capture one pushed, workgroups 12288: Pushed, TriFan",
+            "capture one pushed, workgroups 3: Pushed, List",
+        ]
+    );
+    // Neither resumed, fused nor listed draws have such workgroups.
+    (collected.position, collected.counters) = (Position::Counters, COUNTERS);
+    let resumed = captures(&collected, &NO_COUNTERS);
+    assert_eq!(resumed[0], "capture 1 resumed, workgroups 16384: General, indexed, checked, List");
+    let mut few = captured(&[draw(LIST, 300); 2]);
+    few.states[0].properties.sizes = Some(sizes);
+    assert_eq!(
+        captures(&few, &NO_COUNTERS),
+        ["capture 2 listed, workgroups 10: Listed, indexed, checked"]
+    );
+    few.draws.truncate(1);
+    assert_eq!(
+        captures(&few, &COUNTERS),
+        ["capture one fused, workgroups 5: Fused, indexed, checked, List"]
+    );
 }
 
 /// The list of a dispatch contains what is bound for each draw, except for the pipeline and the descriptor sets.
