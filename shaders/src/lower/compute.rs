@@ -46,7 +46,7 @@ use crate::lower::strip::strip;
 use crate::lower::sysvals::SysvalsSource;
 use crate::lower::undefined::Undefined;
 use crate::lower::uses::Uses;
-use crate::lower::widen::{INTERFACE, widen};
+use crate::lower::widen::INTERFACE;
 use crate::lower::{LowerError, Lowered, LoweredCompute, LoweredKind, Shader};
 use crate::spirv::declarations::Declarations;
 use crate::spirv::emit::Builder;
@@ -152,9 +152,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Lowered, Lowe
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     let descriptor_set = resources.descriptor_set(&declarations)?;
     let uses = Uses::of(&module, &declarations, &used);
-    let storages = [&INTERFACE[..], push_constants.to_widen()].concat();
-    let widened = widen(&mut module, &declarations, &storages)?;
-    let declarations = push_constants.widened(widened).unwrap_or(declarations);
+    let declarations = push_constants.widen_with(&mut module, declarations, &INTERFACE)?;
     let undefined = Undefined::of(&module, &declarations, &entry, &layout.outputs);
     undefined.define_values(&mut module, &declarations);
     let mut later = match modes {

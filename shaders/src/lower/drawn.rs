@@ -31,7 +31,7 @@ use crate::lower::store::StoredOutputs;
 use crate::lower::sysvals::SysvalsSource;
 use crate::lower::undefined::Undefined;
 use crate::lower::uses::Uses;
-use crate::lower::widen::{INTERFACE, widen};
+use crate::lower::widen::INTERFACE;
 use crate::lower::{
     Captures, LowerError, LoweredAttribute, LoweredGeometry, Shader, SpecIds, WideAccesses,
 };
@@ -151,9 +151,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
     let outputs = OutputPlan::of(&module, &declarations, &captured, options)?;
 
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
-    let storages = [&INTERFACE[..], push_constants.to_widen()].concat();
-    let widened = widen(&mut module, &declarations, &storages)?;
-    let declarations = push_constants.widened(widened).unwrap_or(declarations);
+    let declarations = push_constants.widen_with(&mut module, declarations, &INTERFACE)?;
     let undefined = Undefined::of(&module, &declarations, &entry, &layout.outputs);
     undefined.define_values(&mut module, &declarations);
     let modes = (geometry, phases);

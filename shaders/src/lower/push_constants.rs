@@ -23,7 +23,7 @@ use crate::lower::LowerError;
 use crate::lower::functions::Function;
 use crate::lower::interface;
 use crate::lower::store::{Loaded, gather};
-use crate::lower::widen::{WideTypes, Widened};
+use crate::lower::widen::{WideTypes, Widened, widen};
 use crate::spirv::NumericClass;
 use crate::spirv::debug_info::{debug_info_sets, is_of_sets};
 use crate::spirv::declarations::{Declarations, Type, Variable};
@@ -95,20 +95,26 @@ impl PushConstants {
         Ok(Self { is_used: true, is_only_moved, wide: WideTypes::default(), reads, range })
     }
 
-    /// The storage classes of variables that must be widened before they become `Private`: `PushConstant`, or
-    /// none.
-    pub(super) const fn to_widen(&self) -> &[StorageClass] {
-        if self.is_only_moved { &[StorageClass::PushConstant] } else { &[] }
-    }
-
-    /// Takes the result of `widen`, which replaced 8-bit and 16-bit types. Stores the new types if push constants have
-    /// them, and returns the declarations of the changed module. Returns `None` if nothing was replaced.
-    pub(super) fn widened(&mut self, widened: Option<Widened>) -> Option<Declarations> {
-        let Widened { declarations, types } = widened?;
+    /// Widens the variables in the storage classes `others` ([`widen`]), and the push constants if they need it before
+    /// they become `Private`. `declarations` are those of the module; returns those of the changed module.
+    ///
+    /// # Errors
+    /// [`LowerError::NarrowComposite`]
+    pub(super) fn widen_with(
+        &mut self,
+        module: &mut Module,
+        declarations: Declarations,
+        others: &[StorageClass],
+    ) -> Result<Declarations, LowerError> {
+        let own: &[_] = if self.is_only_moved { &[StorageClass::PushConstant] } else { &[] };
+        let widened = widen(module, &declarations, &[others, own].concat())?;
+        let Some(Widened { declarations: changed, types }) = widened else {
+            return Ok(declarations);
+        };
         if self.is_only_moved {
             self.wide = types;
         }
-        Some(declarations)
+        Ok(changed)
     }
 
     pub(super) fn make_private(&self, module: &mut Module) {

@@ -20,7 +20,6 @@ use crate::lower::strip::strip;
 use crate::lower::sysvals::{SysvalsPlace, SysvalsSource, place_block};
 use crate::lower::undefined::Undefined;
 use crate::lower::uses::Uses;
-use crate::lower::widen::widen;
 use crate::lower::{LowerError, Lowered, LoweredKind, LoweredVertex, Shader};
 use crate::spirv::Id;
 use crate::spirv::declarations::{Declarations, Type};
@@ -81,8 +80,7 @@ pub fn lower_at(shader: &Shader<'_>, sysvals: SysvalsPlace) -> Result<Lowered, L
     let layout = shader.layout_of(&module, &declarations, &entry)?;
     let mut push_constants = PushConstants::of(&module, &declarations, &used)?;
     let uses = Uses::of(&module, &declarations, &used);
-    let widened = widen(&mut module, &declarations, push_constants.to_widen())?;
-    let declarations = push_constants.widened(widened).unwrap_or(declarations);
+    let declarations = push_constants.widen_with(&mut module, declarations, &[])?;
     let undefined = Undefined::of(&module, &declarations, &entry, &layout.outputs);
     interface::remove_push_constants(&mut module, &declarations, &used, &mut entry);
     push_constants.make_private(&mut module);
