@@ -270,6 +270,8 @@ const SLICED_ITEMS: u64 = 1 << 16;
 /// The largest number of slices of a patch. It is limited, because each invocation runs the vertex and the control
 /// shader of its patch again.
 const MOST_SLICES: u64 = 128;
+const _: () =
+    assert!(MOST_SLICES.ilog2() <= flags::slice_bits(u32::MAX), "the flags of a draw have no room");
 
 /// The number of slices per patch if only the GPU knows the number of patches.
 const UNKNOWN_SLICES: u64 = 8;
