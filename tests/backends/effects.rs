@@ -219,15 +219,19 @@ fn side_effects_of_several_streams_happen_once() {
             second = 1;
             EmitStreamVertex(2);
             first = 2;
-            if (gl_PrimitiveIDIn % 2 == 0) EmitStreamVertex(1);
+            if (CONDITION) EmitStreamVertex(1);
         }";
-    let words = common::compile_stage("geom", geometry, &[]);
+    let cases = [("gl_PrimitiveIDIn % 2 == 0", None), ("true", Some(1))];
     let (vertex, vertex_input) = (Shader::new(&vertex), VertexInput::default());
-    for options in devices() {
+    let cases = cases.iter().flat_map(|case| devices().map(|options| (options, *case)));
+    for (options, (condition, primitives)) in cases {
+        let geometry = geometry.replace("CONDITION", condition);
+        let words = common::compile_stage("geom", &geometry, &[]);
         let mut gpu = open_with(options.clone());
         let target = gpu.compute_target(COMPUTE).unwrap();
         let lowering = compute::Options::new(&vertex_input).vertex_shader(&vertex).target(target);
         let lowered = compute::lower(&Shader::new(&words), &lowering).unwrap();
+        assert_eq!(lowered.geometry().unwrap().primitives, primitives);
         let found = counted(&mut gpu, &lowered, PrimitiveTopology::PointList, &[draw(0, 5, 1)]);
         let mut expected = vec![0; 64];
         expected[0] = 5;

@@ -557,15 +557,21 @@ fn of_streams(functions: &str) -> Option<u32> {
 }
 
 #[test]
-fn numbers_are_those_of_stream_0_alone() {
-    assert_eq!(of_streams("void main() { EmitStreamVertex(0); EmitStreamVertex(0); }"), Some(2));
-    assert_eq!(of_streams("void main() { EmitStreamVertex(0); EmitStreamVertex(1); }"), None);
-    assert_eq!(of_streams("void main() { EmitStreamVertex(0); EndStreamPrimitive(1); }"), None);
-    // Also where no run comes to.
-    assert_eq!(
-        of_streams("void main() { EmitStreamVertex(0); if (false) EmitStreamVertex(1); }"),
-        None
-    );
+fn a_number_is_known_if_it_is_the_same_for_all_streams() {
+    let cases = [
+        ("EmitStreamVertex(0); EmitStreamVertex(0);", Some(2)),
+        ("EmitStreamVertex(0); EmitStreamVertex(1);", Some(1)),
+        ("for (int i = 0; i < 3; i++) { EmitStreamVertex(3); EmitStreamVertex(0); }", Some(3)),
+        ("EmitStreamVertex(2); EndStreamPrimitive(2);", Some(1)),
+        ("EmitStreamVertex(0); EndStreamPrimitive(1);", Some(1)),
+        ("EmitStreamVertex(0); EmitStreamVertex(1); EmitStreamVertex(1);", None),
+        ("EmitStreamVertex(0); if (flag) EmitStreamVertex(1);", None),
+        // No run emits to stream 1, but a capture of the stream would take the number of stream 0.
+        ("bool never = false; EmitStreamVertex(0); if (never) EmitStreamVertex(1);", None),
+    ];
+    for (code, primitives) in cases {
+        assert_eq!(of_streams(&format!("void main() {{ {code} }}")), primitives, "{code}");
+    }
 }
 
 /// Modules that are built to take long: the number of simulated words is limited, and so is what is not words.

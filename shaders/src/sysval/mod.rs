@@ -73,21 +73,20 @@ impl Sysvals {
     }
 
     /// Declares that the draws have a geometry or tessellation shader, with [`Entries`](entries::Entries) at this
-    /// address. The dispatch is the count pass for vertex stream `stream` if `is_count_pass` is true, and otherwise the
-    /// stream's emit pass. The shaders' side effects happen only if `has_effects` is true. Call this function
-    /// after [`set_listed`](Self::set_listed), because `set_listed` overwrites the members that this function sets.
-    pub const fn set_entries(
-        &mut self,
-        entries: Address,
-        stream: u32,
-        is_count_pass: bool,
-        has_effects: bool,
-    ) {
+    /// address. The dispatch is the count pass if `is_count_pass` is true, and otherwise the emit pass. Call this
+    /// function after [`set_listed`](Self::set_listed), because `set_listed` overwrites the members that this function
+    /// sets.
+    pub const fn set_entries(&mut self, entries: Address, is_count_pass: bool) {
         [self.draw.base_record, self.draw.first_workgroup] = entries;
-        self.draw.flags |= stream << flags::STREAM_SHIFT;
         if is_count_pass {
             self.draw.flags |= flags::COUNT_PASS;
         }
+    }
+
+    /// Sets the vertex stream that is captured. The shaders' side effects happen only if `has_effects` is true. Call
+    /// this function after those that set the draw, because they overwrite the flags that it sets.
+    pub const fn set_stream(&mut self, stream: u32, has_effects: bool) {
+        self.draw.flags |= stream << flags::STREAM_SHIFT;
         if !has_effects {
             self.draw.flags |= flags::WITHOUT_EFFECTS;
         }

@@ -10,7 +10,7 @@ use crate::spirv::link::{LinkError, Linker};
 use crate::spirv::{Id, Instruction, Section};
 
 /// Whether an instruction emits a vertex to another vertex stream than 0, or ends a strip there.
-pub(super) fn is_of_other_stream(declarations: &Declarations, i: Instruction<'_>) -> bool {
+fn is_of_other_stream(declarations: &Declarations, i: Instruction<'_>) -> bool {
     matches!(i.op(), Some(Op::EmitStreamVertex | Op::EndStreamPrimitive))
         && declarations.constant(i.id(0)) != Some(0)
 }

@@ -82,9 +82,9 @@ pub struct LoweredGeometry {
     pub max_vertices: u32,
     /// The vertex streams that the shader emits to: bit n is set for stream n.
     pub streams: u32,
-    /// The number of primitives that each run emits, if the analysis of the code finds that all
-    /// runs emit the same number. The primitives of such a shader need not be counted before they are stored.
-    /// `None` if the number may vary.
+    /// The number of primitives that each run emits to each of its streams, if the analysis of the code finds that it
+    /// is the same for all runs and streams. The primitives of such a shader need not be counted before they are
+    /// stored. `None` if the number may vary.
     pub primitives: Option<u32>,
     /// The properties that only tessellation shaders declare; `None` without tessellation shaders.
     pub tessellation: Option<LoweredTessellation>,
@@ -142,15 +142,15 @@ impl LoweredGeometry {
         self.streams >> stream & 1 != 0
     }
 
-    /// The largest number of records that all runs for one input primitive emit together.
+    /// The largest number of records that all runs for one input primitive emit together to one stream.
     pub(in crate::lower) fn most_records(&self) -> u32 {
         let primitives = self.max_vertices.saturating_sub(self.output_vertices - 1);
         let primitives = self.primitives.unwrap_or(primitives);
         primitives.saturating_mul(self.output_vertices).saturating_mul(self.invocations)
     }
 
-    /// The number of primitives that all runs for one input primitive emit together. `None` if the
-    /// number may vary.
+    /// The number of primitives that all runs for one input primitive emit together to each of their streams. `None` if
+    /// the number may vary.
     pub fn primitives_each(&self) -> Option<u32> {
         self.primitives.and_then(|primitives| primitives.checked_mul(self.invocations))
     }

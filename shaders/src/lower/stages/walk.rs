@@ -31,7 +31,7 @@ use spirv::Op;
 use self::run::{Known, Run};
 pub(in crate::lower) use self::strips::Output;
 use self::strips::{Emitted, Strips};
-use crate::lower::stages::emission::is_of_other_stream;
+use crate::capture::MAX_STREAMS;
 use crate::lower::stages::followed::{Followed, Part, Scalars};
 use crate::lower::stages::relaxed::Relaxed;
 use crate::spirv::debug_info::debug_info_sets;
@@ -49,21 +49,21 @@ const MAX_CALLS: usize = 64;
 /// The largest number of ways in which runs may differ in what they emit.
 const MAX_OUTCOMES: usize = 1 << 8;
 
-/// Returns the number of primitives that a shader emits, if the walk finds that every run emits the same strips.
-/// Otherwise returns `None`. A wrong number would lose primitives, or write over others; without a number, a first run
-/// of the shader counts the primitives.
+/// Returns the number of primitives that a shader emits to each of its streams, if the walk finds that every run emits
+/// the same strips, and the number is the same for all streams. Otherwise returns `None`. A wrong number would lose
+/// primitives, or write over others; without a number, a first run of the shader counts the primitives.
 ///
-/// Also returns `None` if the number is 0, if there are instructions for other streams than 0, and if any run may emit
-/// more vertices than the shader declares: captures do not count the vertices of shaders whose number is known.
+/// Also returns `None` if the number is 0, and if any run may emit more vertices than the shader declares: captures do
+/// not count the vertices of shaders whose number is known.
 pub(super) fn always_emitted(module: &Module, function: Id, output: Output) -> Option<u32> {
     let declarations = Declarations::without_annotations(module);
-    let mut code = module.section(Section::Functions);
-    if output.streams != 1 || code.any(|i| is_of_other_stream(&declarations, i)) {
-        return None;
-    }
     let outcomes = outcomes(module, &declarations, function, output, Sought::Same)?;
     let strips = outcomes.first().filter(|_| outcomes.len() == 1)?;
-    Some(strips.primitives(output.vertices)).filter(|primitives| *primitives > 0)
+    let mut numbers = (0..MAX_STREAMS)
+        .filter(|stream| output.streams >> stream & 1 != 0)
+        .map(|stream| strips.primitives_of(stream, output.vertices));
+    let first = numbers.next().filter(|primitives| *primitives > 0)?;
+    numbers.all(|primitives| primitives == first).then_some(first)
 }
 
 /// What the runs of a geometry shader emit.

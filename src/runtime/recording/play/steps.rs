@@ -8,7 +8,7 @@ use crate::runtime::device::error::RuntimeError;
 use crate::runtime::memory::arena::Suballocation;
 use crate::runtime::pipelines::kernels::Dispatch;
 use crate::runtime::pipelines::pipeline::{DrawSource, Key, Pipeline};
-use crate::runtime::recording::collect::{BoundCaptureBuffer, Collected};
+use crate::runtime::recording::collect::BoundCaptureBuffer;
 use crate::runtime::recording::plan::{
     BatchId, BlockId, CaptureStep, Contents, Draws, Group, POSITIONS_SIZE, Size, Step,
     TURN_WORKGROUPS, Touched, Upload, When,
@@ -225,8 +225,7 @@ impl Player<'_> {
                     sysvals.set_listed(at(block), count as u32, self.differ_in_bound(block));
                 }
                 sysvals.set_batch(batch_at(batch));
-                let Collected { stream, has_effects, .. } = *self.collected;
-                sysvals.set_entries(batch_at(entries), stream, is_count_pass, has_effects);
+                sysvals.set_entries(batch_at(entries), is_count_pass);
                 if key.is_unchecked()
                     && let Some(entries) = self.entries_of_group(entries)
                 {
@@ -255,6 +254,7 @@ impl Player<'_> {
                 sysvals.set_restart_table(at(table));
             }
         }
+        sysvals.set_stream(self.collected.stream, self.collected.has_effects);
         sysvals
     }
 

@@ -23,7 +23,13 @@ pub(in crate::lower) struct Strips([Vec<u32>; STREAMS]);
 impl Strips {
     /// The number of primitives, with `vertices` vertices each, of all streams.
     pub(in crate::lower) fn primitives(&self, vertices: u32) -> u32 {
-        self.0.iter().flatten().map(|length| (length + 1).saturating_sub(vertices)).sum()
+        (0..MAX_STREAMS).map(|stream| self.primitives_of(stream, vertices)).sum()
+    }
+
+    /// The number of primitives, with `vertices` vertices each, of one stream.
+    pub(super) fn primitives_of(&self, stream: u32, vertices: u32) -> u32 {
+        let lengths = self.0.get(stream as usize).into_iter().flatten();
+        lengths.map(|length| (length + 1).saturating_sub(vertices)).sum()
     }
 
     /// The lengths of the strips of each stream.
