@@ -117,17 +117,18 @@ fn each_stream_has_its_strips_and_its_limit() {
     let end = |stream: usize| (Op::EndStreamPrimitive, &STREAMS[stream..=stream]);
     let code =
         [emit(0), emit(2), emit(0), emit(2), end(0), emit(2), emit(0), emit(0), end(2), RETURN];
+    // Both streams have two lines.
     let all = Emission::Always(strips([&[2, 2], &[], &[3], &[]]));
-    assert_eq!(found(2, 4, 0b101, &code), (all, None));
+    assert_eq!(found(2, 4, 0b101, &code), (all, Some(2)));
     let fewer = Emission::Always(strips([&[2], &[], &[3], &[]]));
     assert_eq!(found(2, 3, 0b101, &code), (fewer, None));
     // Instructions for stream 0 are like those without a stream.
     let code = [emit(0), emit(0), end(0), emit(0), emit(0), RETURN];
     let first = Emission::Always(strips([&[2, 2], &[], &[], &[]]));
     assert_eq!(found(2, 4, 1, &code), (first.clone(), Some(2)));
-    // A number that is known is that of stream 0 alone.
+    // The end of a strip of another stream changes nothing.
     let code = [emit(0), emit(0), end(1), end(0), emit(0), emit(0), RETURN];
-    assert_eq!(found(2, 4, 1, &code), (first, None));
+    assert_eq!(found(2, 4, 1, &code), (first, Some(2)));
 }
 
 #[test]
