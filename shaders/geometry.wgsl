@@ -239,6 +239,9 @@ fn records_of_emitted(k: u32) -> vec3<u32> {
 
 // Called where the geometry shader ends a strip, and at the end of the shader, which ends the last strip.
 fn end_primitive() {
+    if is_drawn() {
+        end_drawn_strip();
+    }
     emitted += strip_length - min(strip_length, output_vertices() - 1u);
     strip_length = 0u;
 }

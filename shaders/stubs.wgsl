@@ -243,6 +243,9 @@ fn is_drawn() -> bool { return false; }
 fn drawn_vertices() -> u32 { return 1u; }
 fn emits_all_drawn() -> bool { return true; }
 
+// Whether the list has indices, so that its vertices are the emitted ones.
+fn is_drawn_indexed() -> bool { return false; }
+
 // Copies what the geometry shader has written to its outputs to those of the vertex shader.
 fn keep_vertex() {}
 

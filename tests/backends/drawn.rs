@@ -14,12 +14,27 @@ use crate::common::{compile_stage, validate};
 const SIZE: u32 = 64;
 const FORMAT: vk::Format = vk::Format::R32G32B32A32_SFLOAT;
 
-/// Where in memory the parameters of a draw, their address, and its indices are.
+/// Where in memory the parameters of a draw, their address, its indices, and those of the list are.
 const PARAMETERS: u64 = 0;
 const ADDRESS: u64 = 128;
 const INDICES: u64 = 256;
 const INDEX_COUNT: u32 = 48;
-const END: u64 = INDICES + 4 * INDEX_COUNT as u64;
+const LIST: u64 = INDICES + 4 * INDEX_COUNT as u64;
+/// The number of input primitives in a part of a list.
+const PART: u32 = 7;
+
+/// How a case is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// The device's own geometry stage.
+    Native,
+    /// A vertex shader, whose list has indices where primitives share vertices.
+    Indices,
+    /// The same, in parts: a few input primitives of an instance each.
+    Parts,
+    /// A vertex shader, whose list never has indices.
+    Vertices,
+}
 
 /// The same vertices for all cases. Positions are exact, and triangles overlap.
 const VERTEX: &str = "#version 450
@@ -52,13 +67,16 @@ struct Case {
     topology: PrimitiveTopology,
     /// Whether a list has other vertices than those that the shader emits.
     is_varying: bool,
+    /// The number of vertices of an input primitive, if the list has indices.
+    shared: Option<u32>,
     fragment: &'static str,
 }
 
 impl Case {
     const fn new(takes: &'static str, emits: &'static str, main: &'static str) -> Self {
         let topology = PrimitiveTopology::TriangleStrip;
-        Self { takes, emits, main, topology, is_varying: false, fragment: FRAGMENT }
+        let (is_varying, shared, fragment) = (false, None, FRAGMENT);
+        Self { takes, emits, main, topology, is_varying, shared, fragment }
     }
 
     const fn of(self, topology: PrimitiveTopology) -> Self {
@@ -67,6 +85,10 @@ impl Case {
 
     const fn varying(self) -> Self {
         Self { is_varying: true, ..self }
+    }
+
+    const fn shared(self, vertices: u32) -> Self {
+        Self { shared: Some(vertices), ..self }
     }
 
     const fn fragment(self, fragment: &'static str) -> Self {
@@ -111,7 +133,8 @@ const CASES: &[Case] = &[
         "triangle_strip, max_vertices = 4",
         "for (int i = 0; i < 4; i++) vertex(0, vec4(i & 1, i >> 1, 0.0, 0.0) * 0.25);",
     )
-    .of(PrimitiveTopology::PointList),
+    .of(PrimitiveTopology::PointList)
+    .shared(4),
     // As the data say: nothing, one triangle or two.
     Case::new(
         "points",
@@ -126,7 +149,8 @@ const CASES: &[Case] = &[
         "line_strip, max_vertices = 4",
         "for (int i = 0; i < 4; i++) vertex(i % 3, vec4(0.0));",
     )
-    .of(PrimitiveTopology::TriangleFan),
+    .of(PrimitiveTopology::TriangleFan)
+    .shared(4),
     Case::new("lines", "points, max_vertices = 2", "vertex(0, vec4(0.0)); vertex(1, vec4(0.0));")
         .of(PrimitiveTopology::LineStrip),
     Case::new(
@@ -150,7 +174,28 @@ const CASES: &[Case] = &[
         vertex(0, vec4(0.0)); EndPrimitive();
         for (int i = 3; i > 0; i--) vertex(i % 3, vec4(-0.125)); EndPrimitive();
         vertex(1, vec4(0.0)); vertex(0, vec4(0.0));",
-    ),
+    )
+    .shared(7),
+    // Some of the invocations emit two strips, some none, and some only what is no primitive.
+    Case::new(
+        "triangles, invocations = 3",
+        "triangle_strip, max_vertices = 10",
+        "float d = 0.125 * gl_InvocationID;
+        if (((gl_PrimitiveIDIn + gl_InvocationID) % 3) != 0) {
+            for (int i = 0; i < 5; i++) vertex(i % 3, vec4(0.25 * (i / 3) + d)); EndPrimitive();
+            for (int i = 0; i < 4; i++) vertex(2 - i % 3, vec4(d - 0.25 * (i / 3)));
+        } else vertex(1, vec4(d));",
+    )
+    .varying()
+    .shared(27),
+    // Vertices that are too many are left out.
+    Case::new(
+        "triangles",
+        "triangle_strip, max_vertices = 6",
+        "for (int i = 0; i < 5; i++) vertex(i % 3, vec4(0.125 * i)); EndPrimitive();
+        for (int i = 0; i < 4; i++) vertex(i % 3, vec4(-0.125 * i));",
+    )
+    .shared(5),
     Case::new(
         "triangles_adjacency",
         "triangle_strip, max_vertices = 6",
@@ -163,7 +208,8 @@ const CASES: &[Case] = &[
         "line_strip, max_vertices = 4",
         "for (int i = 0; i < 4; i++) vertex(i, vec4(0.0));",
     )
-    .of(PrimitiveTopology::LineListWithAdjacency),
+    .of(PrimitiveTopology::LineListWithAdjacency)
+    .shared(4),
     Case::new(
         "triangles",
         "triangle_strip, max_vertices = 3",
@@ -207,17 +253,27 @@ impl Canvas {
         Some(Self { device, vertex: compile_stage("vert", VERTEX, &[]) })
     }
 
-    /// Draws a case, and returns the pixels: by the device's own geometry stage, or by a vertex shader.
-    fn draw(&self, case: &Case, indexed: bool, instances: u32, by_vertex_shader: bool) -> Vec<u8> {
+    /// Draws a case, and returns the pixels.
+    fn draw(&self, case: &Case, indexed: bool, instances: u32, by: By) -> Vec<u8> {
         let geometry = compile_stage("geom", &case.geometry(), &[]);
         let fragment = compile_stage("frag", case.fragment, &[]);
-        let drawn = by_vertex_shader.then(|| self.lower(case, &geometry, &fragment).unwrap());
+        let drawn = (by != By::Native).then(|| self.lower(case, &geometry, &fragment, by).unwrap());
         let device = &self.device.raw;
         let count = INDEX_COUNT - 3;
+        let items = case.topology.primitive_count(count) as u32;
+        let list = drawn.as_ref().and_then(|(drawn, _)| drawn.indices.as_ref().ok());
+        let provoking = ProvokingVertex::First;
+        let list = list.map(|indices| match by {
+            By::Parts => indices.list(PART, provoking),
+            _ => indices.list(items, provoking),
+        });
+        let list: &[u8] = list.as_deref().map_or(&[], bytemuck::cast_slice);
         let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
             | vk::BufferUsageFlags::VERTEX_BUFFER
             | vk::BufferUsageFlags::INDEX_BUFFER;
-        let info = vk::BufferCreateInfo::default().size(END).usage(usage);
+        // An index list is bound in any case.
+        let size = LIST + list.len().max(4) as u64;
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let flags =
             vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         let mut memory = self.device.host_buffer_with(&info, (&raw const flags).cast());
@@ -228,13 +284,16 @@ impl Canvas {
         unsafe {
             let info = vk::BufferDeviceAddressInfo::default().buffer(memory.raw);
             let address = device.get_buffer_device_address(&info);
-            memory.bytes_mut().copy_from_slice(&contents(case, indexed, count, instances, address));
+            let mut bytes = contents(case, indexed, count, instances, address);
+            bytes.extend_from_slice(list);
+            bytes.resize(size as usize, 0);
+            memory.bytes_mut().copy_from_slice(&bytes);
             let target = Attachment::new(device, FORMAT, SIZE);
             let pass = Pass::clearing(device, FORMAT, SIZE, &[target.view]);
             let layout = device.create_pipeline_layout(&Default::default(), None).unwrap();
-            let (vertex, fragment, vertices) = match &drawn {
-                Some((drawn, fragment)) => (&drawn.words, fragment, Some(drawn.vertices)),
-                None => (&self.vertex, &fragment, None),
+            let (vertex, fragment) = match &drawn {
+                Some((drawn, fragment)) => (&drawn.words, fragment),
+                None => (&self.vertex, &fragment),
             };
             let mut shaders = vec![
                 (vk::ShaderStageFlags::VERTEX, &vertex[..]),
@@ -242,7 +301,7 @@ impl Canvas {
             ];
             let mut topology = vk::PrimitiveTopology::from_raw(case.topology.as_raw());
             match &drawn {
-                Some((drawn, _)) => topology = list(drawn),
+                Some((drawn, _)) => topology = list_of(drawn),
                 None => shaders.push((vk::ShaderStageFlags::GEOMETRY, &geometry)),
             }
             let bindings = [vk::VertexInputBindingDescription {
@@ -272,11 +331,12 @@ impl Canvas {
             });
             self.device.submit(writes, |cmd| {
                 let clears = [vk::ClearValue::default()];
-                pass.instance(device, cmd, &clears, pipeline, || match vertices {
-                    Some(vertices) => {
-                        let items = case.topology.primitive_count(count) as u32;
+                pass.instance(device, cmd, &clears, pipeline, || match &drawn {
+                    Some((drawn, _)) => {
                         device.cmd_bind_vertex_buffers(cmd, 0, &[memory.raw], &[ADDRESS]);
-                        device.cmd_draw(cmd, items * vertices, instances, 0, 0);
+                        let index_type = vk::IndexType::UINT16;
+                        device.cmd_bind_index_buffer(cmd, memory.raw, LIST, index_type);
+                        draw_list(device, cmd, drawn, items, instances, by);
                     }
                     None if indexed => {
                         let index_type = vk::IndexType::UINT32;
@@ -303,23 +363,57 @@ impl Canvas {
         case: &Case,
         geometry: &[u32],
         fragment: &[u32],
+        by: By,
     ) -> Result<(drawn::Drawn, Vec<u32>), LowerError> {
         let (geometry, vertex) = (Shader::new(geometry), Shader::new(&self.vertex));
         let free = drawn::fragment::output_locations(&geometry)?;
         let fragment = drawn::fragment::lower(&Shader::new(fragment), free)?;
         validate(&fragment.words, "vulkan1.2");
         let input = VertexInput::default();
-        let mut options = drawn::Options::new(&vertex, &input);
+        let mut options = drawn::Options::new(&vertex, &input).unindexed(by == By::Vertices);
         options.primitive_id = fragment.primitive_id;
         let drawn = drawn::lower(&geometry, &options)?;
         validate(&drawn.words, "vulkan1.2");
-        assert_eq!(drawn.geometry.primitives.is_none(), case.is_varying, "{}", case.main);
+        assert_eq!(!drawn.is_fixed, case.is_varying, "{}", case.main);
+        let vertices = drawn.indices.as_ref().ok().map(|_| drawn.vertices);
+        assert_eq!(vertices, case.shared.filter(|_| by != By::Vertices), "{}", case.main);
         Ok((drawn, fragment.words))
     }
 }
 
+/// Draws the list of some input primitives.
+///
+/// # Safety
+/// The command buffer is being recorded, and the pipeline, the parameters and the indices are bound.
+unsafe fn draw_list(
+    device: &ash::Device,
+    cmd: vk::CommandBuffer,
+    drawn: &drawn::Drawn,
+    items: u32,
+    instances: u32,
+    by: By,
+) {
+    unsafe {
+        match &drawn.indices {
+            Err(_) => device.cmd_draw(cmd, items * drawn.vertices, instances, 0, 0),
+            Ok(indices) if by == By::Parts => {
+                for instance in 0..instances {
+                    for first in (0..items).step_by(PART as usize) {
+                        let count = indices.count() * PART.min(items - first);
+                        let offset = (first * drawn.vertices).cast_signed();
+                        device.cmd_draw_indexed(cmd, count, 1, 0, offset, instance);
+                    }
+                }
+            }
+            Ok(indices) => {
+                device.cmd_draw_indexed(cmd, items * indices.count(), instances, 0, 0, 0);
+            }
+        }
+    }
+}
+
 /// The list that a drawn shader draws.
-fn list(drawn: &drawn::Drawn) -> vk::PrimitiveTopology {
+fn list_of(drawn: &drawn::Drawn) -> vk::PrimitiveTopology {
     match drawn.geometry.output_vertices {
         1 => vk::PrimitiveTopology::POINT_LIST,
         2 => vk::PrimitiveTopology::LINE_LIST,
@@ -362,15 +456,21 @@ fn the_pixels_are_those_of_the_geometry_stage() {
     for case in CASES {
         let canvas = if case.main.contains("gl_PointSize") { &with } else { &without };
         for (indexed, instances) in [(false, 1), (true, 1), (false, 3), (true, 2)] {
-            let [native, drawn] = [false, true]
-                .map(|by_vertex_shader| canvas.draw(case, indexed, instances, by_vertex_shader));
-            let texels = |bytes: &[u8]| -> Vec<[f32; 4]> { bytemuck::cast_slice(bytes).to_vec() };
-            let (native, drawn) = (texels(&native), texels(&drawn));
+            let texels = |by| -> Vec<[f32; 4]> {
+                bytemuck::cast_slice(&canvas.draw(case, indexed, instances, by)).to_vec()
+            };
+            let native = texels(By::Native);
             let painted = native.iter().filter(|texel| **texel != [0.0; 4]).count();
             assert!(painted > 10, "{}: {painted} pixels", case.main);
-            let differ = native.iter().zip(&drawn).filter(|(a, b)| a != b).count();
-            let what = format!("{} -> {}: {}", case.takes, case.emits, case.main);
-            assert_eq!(differ, 0, "{what}, indexed {indexed}, {instances} instances");
+            let ways: &[By] = match case.shared {
+                Some(_) => &[By::Indices, By::Parts, By::Vertices],
+                None => &[By::Vertices],
+            };
+            for by in ways {
+                let differ = native.iter().zip(&texels(*by)).filter(|(a, b)| a != b).count();
+                let what = format!("{} -> {}: {}", case.takes, case.emits, case.main);
+                assert_eq!(differ, 0, "{what}, indexed {indexed}, {instances} instances, {by:?}");
+            }
         }
     }
 }

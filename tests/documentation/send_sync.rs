@@ -17,7 +17,7 @@ send_and_sync! {
     vkxfb::runtime { Tuning, TuningEffect }
     vkxfb::runtime { Workaround, WorkaroundEffect }
     vkxfb_rewriter::lower::drawn {
-        Drawn,
+        Drawn, StripIndices, Unindexed,
     }
     vkxfb_rewriter::lower::drawn::fragment {
         DrawnFragment, PrimitiveIdInput,

@@ -2,7 +2,8 @@
 //! has to find what the geometry shaders would emit.
 
 use ash::vk;
-use vkxfb::lower::{Backend, LowerError, Shader, drawn, native};
+use vkxfb::lower::drawn::{self, Unindexed};
+use vkxfb::lower::{Backend, LowerError, Shader, native};
 use vkxfb::runtime::IndexType;
 use vkxfb::topology::PrimitiveTopology;
 use vkxfb::vertex_input::{InputRate, VertexAttribute, VertexBinding, VertexFormat, VertexInput};
@@ -22,7 +23,29 @@ use crate::known;
 use crate::model;
 use crate::native::Native;
 
-/// The draws of a case by a vertex shader, and where in memory their parameters are.
+/// How a list is drawn.
+#[derive(Debug, Clone, Copy)]
+enum Listing {
+    /// Without indices, which the strips would have if `leaves_out`.
+    Plain { leaves_out: bool },
+    /// By an index list for all input primitives, each of which has this number of indices.
+    Whole(u32),
+    /// By an index list for this number of input primitives, in parts: of each instance, and with a vertex offset each.
+    Parts { items: u32, each: u32 },
+}
+
+impl Listing {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plain { leaves_out: false } => "lists without indices",
+            Self::Plain { leaves_out: true } => "lists of which the indices are left out",
+            Self::Whole(_) => "lists with indices",
+            Self::Parts { .. } => "lists with indices, in parts",
+        }
+    }
+}
+
+/// The draws of a case by a vertex shader, and where in memory their parameters and indices are.
 pub struct DrawnCase {
     pub words: Vec<u32>,
     pub vertex_input: VertexInput,
@@ -34,6 +57,10 @@ pub struct DrawnCase {
     primitives: PrimitiveTopology,
     /// The number of vertices in the list for an input primitive.
     vertices: u32,
+    listing: Listing,
+    /// The index list, and its position in memory.
+    indices: Vec<u8>,
+    indices_at: u64,
     /// The locations of the attributes that the shader reads, in the order of their descriptors.
     attributes: Vec<u32>,
     /// The position of the parameters of the first draw. Those of each draw are `size` bytes: its sysvals, the table of
@@ -49,7 +76,12 @@ impl DrawnCase {
         let (geometry, vertex) = (Shader::new(&modules.geometry), Shader::new(&modules.vertex));
         let vertex_input = case.vertex_input();
         let options = drawn::Options::new(&vertex, &vertex_input);
-        let lowered = drawn::lower(&geometry, &options)?;
+        let mut lowered = drawn::lower(&geometry, &options)?;
+        let leaves_out = lowered.indices.is_ok() && case.seed.is_multiple_of(4);
+        if leaves_out {
+            lowered = drawn::lower(&geometry, &options.unindexed(true))?;
+            assert_eq!(lowered.indices, Err(Unindexed::Requested));
+        }
         crate::common::validate(&lowered.words, "vulkan1.2");
         let list = captures(&modules.geometry)?;
         let shader = Shader::new(&lowered.words).entry_point(&lowered.entry_point);
@@ -59,6 +91,27 @@ impl DrawnCase {
             PrimitiveTopology::LineList,
             PrimitiveTopology::TriangleList,
         ][lowered.geometry.output_vertices as usize - 1];
+        let draws: Vec<Vec<Call>> = case.sections.iter().map(calls).collect();
+        let (listing, indices) = match &lowered.indices {
+            Err(_) => (Listing::Plain { leaves_out }, Vec::new()),
+            Ok(indices) if case.seed % 4 == 1 => {
+                let (items, each) = (1 + (case.seed / 4 % 3) as u32, indices.count());
+                let list = indices.list(items, case.provoking);
+                assert_eq!(list.len() as u32, items * each);
+                (Listing::Parts { items, each }, bytemuck::cast_slice(&list).to_vec())
+            }
+            Ok(indices) => {
+                let items = |call: &Call| case.topology.primitive_count(call.count) as u32;
+                let items = 0..draws.iter().flatten().map(items).max().unwrap_or(0);
+                let pattern = indices.pattern(case.provoking);
+                let of = |item| pattern.iter().map(move |index| item * lowered.vertices + index);
+                let list: Vec<u32> = items.flat_map(of).collect();
+                (Listing::Whole(pattern.len() as u32), bytemuck::cast_slice(&list).to_vec())
+            }
+        };
+        let first = (case.image.len() as u64).next_multiple_of(16);
+        let size = 128 + 16 * case.program.attributes.len() as u64 + 16;
+        let indices_at = first + size * draws.iter().flatten().count() as u64;
         let input_rate = InputRate::INSTANCE;
         let format = VertexFormat::R32G32Uint;
         let location = drawn::PARAMETERS_LOCATION;
@@ -69,19 +122,23 @@ impl DrawnCase {
                 attributes: vec![VertexAttribute { location, binding: 0, format, offset: 0 }],
             },
             topology,
-            is_fixed: lowered.geometry.primitives.is_some(),
+            is_fixed: lowered.is_fixed,
             primitives: case.topology,
             vertices: lowered.vertices,
             attributes: lowered.attributes.iter().map(|attribute| attribute.location).collect(),
-            first: (case.image.len() as u64).next_multiple_of(16),
-            size: 128 + 16 * case.program.attributes.len() as u64 + 16,
-            draws: case.sections.iter().map(calls).collect(),
+            listing,
+            indices,
+            indices_at,
+            first,
+            size,
+            draws,
         })
     }
 
-    /// The end of the parameters in memory.
-    pub fn end(&self) -> u64 {
-        self.first + self.size * self.draws.iter().flatten().count() as u64
+    /// Adds room for the parameters to the memory of the case, and the indices.
+    pub fn extend(&self, memory: &mut Vec<u8>) {
+        memory.resize(self.indices_at as usize, 0);
+        memory.extend_from_slice(&self.indices);
     }
 
     /// The position of the parameters of a draw, by the numbers of its section and of the draw there.
@@ -180,10 +237,30 @@ impl DrawnCase {
         let address = self.position(place) + self.size - 16;
         let [section, draw] = place;
         let Call { count, instance_count, .. } = self.draws[section][draw];
-        let vertices = self.primitives.primitive_count(count) as u32 * self.vertices;
+        let items = self.primitives.primitive_count(count) as u32;
         unsafe {
             device.cmd_bind_vertex_buffers(cmd, 0, &[buffer], &[address]);
-            device.cmd_draw(cmd, vertices, instance_count, 0, 0);
+            match self.listing {
+                Listing::Plain { .. } => {
+                    device.cmd_draw(cmd, items * self.vertices, instance_count, 0, 0);
+                }
+                Listing::Whole(each) => {
+                    let index_type = vk::IndexType::UINT32;
+                    device.cmd_bind_index_buffer(cmd, buffer, self.indices_at, index_type);
+                    device.cmd_draw_indexed(cmd, items * each, instance_count, 0, 0, 0);
+                }
+                Listing::Parts { items: most, each } => {
+                    let index_type = vk::IndexType::UINT16;
+                    device.cmd_bind_index_buffer(cmd, buffer, self.indices_at, index_type);
+                    for instance in 0..instance_count {
+                        for first in (0..items).step_by(most as usize) {
+                            let indices = most.min(items - first) * each;
+                            let offset = (first * self.vertices).cast_signed();
+                            device.cmd_draw_indexed(cmd, indices, 1, 0, offset, instance);
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -264,6 +341,7 @@ impl DrawnWorker {
             return Ok(());
         }
         *self.report.compared.entry(Backend::Native).or_default() += 1;
+        self.report.count(drawn.listing.name(), 1);
         let messages = native.take_messages().into_iter();
         for error in messages.chain(compared.err()) {
             let failure = format!("seed {}, drawn: {error}\n{}", case.seed, case.describe());

@@ -92,7 +92,10 @@ fn random_draws_of_geometry_shaders_hold_if_all_are_large() {
 #[test]
 fn random_geometry_shaders_are_drawn_by_vertex_shaders() {
     let count = cases("VKXFB_GEOMETRY", 400);
-    batches::run("geometry-drawn", count, BATCH, drawn::DrawnWorker::new).check();
+    let report = batches::run("geometry-drawn", count, BATCH, drawn::DrawnWorker::new);
+    report.check();
+    // Each list is drawn in each way.
+    assert!(report.counts.len() == 4 || count < 1000, "{report}");
 }
 
 /// The results must not depend on the number of entries that the draws are divided into.

@@ -173,7 +173,7 @@ impl Native {
         if let Some(drawn) = drawn {
             (input, topology) = (drawn.vertex_input.clone(), drawn.topology);
             usage |= Usage::SHADER_DEVICE_ADDRESS | Usage::TRANSFER_DST;
-            memory.resize(drawn.end() as usize, 0);
+            drawn.extend(&mut memory);
         }
         let (bindings, attributes) = discard::vertex_input(&input);
         let vertex_input = vk::PipelineVertexInputStateCreateInfo::default()

@@ -1,7 +1,9 @@
 //! Geometry shaders as vertex shaders that draw what they emit: what the modules have, and what is refused. Tests on devices
 //! compare what they draw (`tests/backends/drawn.rs`, `tests/geometry/drawn.rs`).
 
-use vkxfb_rewriter::lower::{LowerError, Shader, drawn};
+use vkxfb_rewriter::lower::drawn::{self, StripIndices, Unindexed};
+use vkxfb_rewriter::lower::{LowerError, Shader};
+use vkxfb_rewriter::topology::ProvokingVertex;
 use vkxfb_rewriter::vertex_input::VertexInput;
 
 use crate::common;
@@ -16,10 +18,17 @@ fn geometry(declared: &str, main: &str) -> Vec<u32> {
 }
 
 fn lower(declared: &str, main: &str, layer_outputs: bool) -> Result<drawn::Drawn, LowerError> {
+    lower_with(declared, main, |options| options.layer_outputs(layer_outputs))
+}
+
+fn lower_with(
+    declared: &str,
+    main: &str,
+    set: impl Fn(drawn::Options<'_>) -> drawn::Options<'_>,
+) -> Result<drawn::Drawn, LowerError> {
     let (vertex, geometry) = (common::compile_stage("vert", VERTEX, &[]), geometry(declared, main));
     let (vertex, input) = (Shader::new(&vertex), VertexInput::default());
-    let options = drawn::Options::new(&vertex, &input).layer_outputs(layer_outputs);
-    drawn::lower(&Shader::new(&geometry), &options)
+    drawn::lower(&Shader::new(&geometry), &set(drawn::Options::new(&vertex, &input)))
 }
 
 const STRIP: &str = "layout(triangles) in; layout(triangle_strip, max_vertices = 4) out;";
@@ -30,8 +39,8 @@ const EMIT: &str = "for (int i = 0; i < 4; i++) {
 fn parameters_are_the_only_input() {
     let drawn = lower(STRIP, EMIT, false).unwrap();
     common::validate(&drawn.words, "vulkan1.1");
-    // Two triangles.
-    assert_eq!((drawn.vertices, drawn.geometry.primitives), (6, Some(2)));
+    // Two triangles with two vertices in common.
+    assert_eq!((drawn.vertices, drawn.geometry.primitives, drawn.is_fixed), (4, Some(2), true));
     assert_eq!(drawn.push_constants, 32..48);
     let text = common::disassemble(&drawn.words);
     for absent in ["PushConstant", "Geometry", "Workgroup", "OpFunctionCall"] {
@@ -86,16 +95,116 @@ fn what_a_vertex_shader_cannot_draw_is_refused() {
     let main = "if (gl_in[0].gl_Position.x > 0.0) for (int i = 0; i < 6; i++) {
         for (int j = 0; j < 4; j++) { gl_Position = vec4(i, j, 0, 1); EmitVertex(); }
         EndPrimitive(); }";
-    assert_eq!(lower(boxes, main, false).unwrap().vertices, 36);
+    let drawn = lower(boxes, main, false).unwrap();
+    assert_eq!((drawn.vertices, drawn.is_fixed), (24, false));
+    let without = lower_with(boxes, main, |options| options.unindexed(true)).unwrap();
+    assert_eq!((without.vertices, without.indices), (36, Err(Unindexed::Requested)));
     let few = "layout(points) in; layout(triangle_strip, max_vertices = 4) out;";
     let main = "for (int i = 0; i < int(gl_in[0].gl_Position.x); i++) {
         gl_Position = vec4(i); EmitVertex(); }";
     let drawn = lower(few, main, false).unwrap();
-    assert_eq!(drawn.vertices, 6);
+    assert_eq!((drawn.vertices, drawn.indices.clone()), (6, Err(Unindexed::StripsVary)));
     let is_placed_far = |drawn: &drawn::Drawn| {
         common::disassemble(&drawn.words).contains("OpConstant %float -1048576")
     };
     assert!(is_placed_far(&drawn) && !is_placed_far(&lower(STRIP, EMIT, false).unwrap()));
+}
+
+/// The code that emits a strip.
+fn strip(vertices: u32) -> String {
+    format!(
+        "for (int i = 0; i < {vertices}; i++) {{ gl_Position = vec4(i); EmitVertex(); }}
+        EndPrimitive();"
+    )
+}
+
+#[test]
+fn strips_are_drawn_by_indices() {
+    let of = |output: &str, main: &str| {
+        let declared = format!("layout(triangles) in; layout({output}) out;");
+        let drawn = lower(&declared, main, false).unwrap();
+        common::validate(&drawn.words, "vulkan1.1");
+        drawn
+    };
+    let indices = |drawn: drawn::Drawn| -> StripIndices {
+        let indices = drawn.indices.unwrap();
+        assert_eq!(indices.vertices(), drawn.vertices);
+        for provoking in ProvokingVertex::ALL {
+            let pattern = indices.pattern(provoking);
+            assert_eq!(pattern.len() as u32, indices.count());
+            // Every vertex is used.
+            assert!((0..drawn.vertices).all(|vertex| pattern.contains(&vertex)), "{pattern:?}");
+            assert_eq!(pattern.iter().max(), Some(&(drawn.vertices - 1)));
+        }
+        indices
+    };
+    let [first, last] = ProvokingVertex::ALL;
+
+    // 6 runs for an input primitive, and 12 without indices.
+    let drawn = of("triangle_strip, max_vertices = 6", &strip(6));
+    assert!(drawn.is_fixed);
+    let six = indices(drawn);
+    assert_eq!((six.strips(), six.primitive_vertices(), six.vertices()), (&[6][..], 3, 6));
+    assert_eq!(six.pattern(first), [0, 1, 2, 1, 3, 2, 2, 3, 4, 3, 5, 4]);
+    assert_eq!(six.pattern(last), [0, 1, 2, 2, 1, 3, 2, 3, 4, 4, 3, 5]);
+    let declared = "layout(triangles) in; layout(triangle_strip, max_vertices = 6) out;";
+    let without = lower_with(declared, &strip(6), |options| options.unindexed(true)).unwrap();
+    assert_eq!((without.vertices, without.is_fixed), (12, true));
+
+    // Strips that are too short have no vertices in the list.
+    let main = [2, 4, 1, 3].map(strip).concat();
+    let two = indices(of("triangle_strip, max_vertices = 16", &main));
+    assert_eq!(two.strips(), [4, 3]);
+    assert_eq!(two.pattern(first), [0, 1, 2, 1, 3, 2, 4, 5, 6]);
+    assert_eq!(two.pattern(last), [0, 1, 2, 2, 1, 3, 4, 5, 6]);
+    // Nor have vertices that are too many.
+    assert_eq!(indices(of("triangle_strip, max_vertices = 6", &main)).strips(), [4]);
+
+    let main = [4, 2].map(strip).concat();
+    let lines = indices(of("line_strip, max_vertices = 6", &main));
+    assert_eq!((lines.strips(), lines.primitive_vertices()), (&[4, 2][..], 2));
+    for provoking in [first, last] {
+        assert_eq!(lines.pattern(provoking), [0, 1, 1, 2, 2, 3, 4, 5]);
+    }
+
+    // Each invocation has the strips. The list goes on with the next input primitive.
+    let declared = "layout(triangles, invocations = 2) in;
+        layout(triangle_strip, max_vertices = 4) out;";
+    let both = indices(lower(declared, &strip(4), false).unwrap());
+    assert_eq!(both.strips(), [4, 4]);
+    assert_eq!(both.pattern(first), [0, 1, 2, 1, 3, 2, 4, 5, 6, 5, 7, 6]);
+    let list = both.list(2, first);
+    assert_eq!(list[..12].iter().map(|index| u32::from(*index) + 8).collect::<Vec<_>>(), {
+        list[12..].iter().map(|index| u32::from(*index)).collect::<Vec<_>>()
+    });
+    assert_eq!(both.items_of_part(), 8192);
+    let list = both.list(u32::MAX, last);
+    assert_eq!((list.len(), list.iter().max()), (8192 * 12, Some(&u16::MAX)));
+}
+
+#[test]
+fn lists_without_indices_have_a_reason() {
+    let of = |output: &str, main: &str| {
+        let declared = format!("layout(points, invocations = 32) in; layout({output}) out;");
+        lower(&declared, main, false).unwrap()
+    };
+    let points = of("points, max_vertices = 4", &strip(4));
+    assert_eq!((points.vertices, points.indices), (128, Err(Unindexed::NothingShared)));
+    let separate = of("triangle_strip, max_vertices = 6", &strip(3).repeat(2));
+    assert_eq!((separate.vertices, separate.indices), (192, Err(Unindexed::NothingShared)));
+    let nothing = of("triangle_strip, max_vertices = 3", &strip(2));
+    assert_eq!((nothing.vertices, nothing.is_fixed), (3, false));
+    assert_eq!(nothing.indices, Err(Unindexed::NothingShared));
+    for (output, strips, length, vertices, reason) in [
+        ("line_strip", 2, 64, 4096, None),
+        ("line_strip", 2, 65, 8192, Some(Unindexed::TooManyVertices)),
+        ("line_strip", 3, 3, 384, Some(Unindexed::TooManyStrips)),
+    ] {
+        let output = format!("{output}, max_vertices = {}", strips * length);
+        let drawn = of(&output, &strip(length).repeat(strips as usize));
+        assert_eq!((drawn.vertices, drawn.indices.err()), (vertices, reason), "{output}");
+        assert!(drawn.is_fixed);
+    }
 }
 
 #[test]

@@ -10,12 +10,15 @@
 //! shader has no push constants: its parameters are in memory, and their address is a vertex attribute.
 
 pub mod fragment;
+mod list;
 mod outputs;
 
 use std::ops::Range;
 
 use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
+use self::list::List;
+pub use self::list::{StripIndices, Unindexed};
 use self::outputs::{DrawnOutputs, OutputPlan};
 use crate::lower::access::User;
 use crate::lower::compute::{self, strip_interface};
@@ -47,11 +50,6 @@ use crate::vertex_input::VertexInput;
 /// [`Sysvals`](crate::sysval::Sysvals) of the draw, low dword first. It must be the same for all vertices and instances.
 pub const PARAMETERS_LOCATION: u32 = 0;
 
-/// The largest number of vertices in the list for an input primitive, if the geometry shader may emit any smaller number.
-/// Each of them runs both shaders: an NVIDIA H200 takes 2.5 times as long as its own geometry stage for a list of 12
-/// vertices of which half are emitted.
-const MOST_VERTICES: u32 = 12;
-
 /// The options of [`lower`].
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
@@ -70,6 +68,9 @@ pub struct Options<'a> {
     /// The output to which the geometry shader's `PrimitiveId` is written, if the fragment shader reads it:
     /// [`fragment::lower`] returns it. It is 0 if the geometry shader does not write its `PrimitiveId`.
     pub primitive_id: Option<fragment::PrimitiveIdInput>,
+    /// Whether the list has no indices in any case: [`Drawn::indices`] is [`Unindexed::Requested`]. An indirect draw of an
+    /// unknown number of vertices needs such a list, because an index list has an end.
+    pub unindexed: bool,
 }
 
 impl<'a> Options<'a> {
@@ -82,6 +83,7 @@ impl<'a> Options<'a> {
             unaligned_attributes: false,
             layer_outputs: false,
             primitive_id: None,
+            unindexed: false,
         }
     }
 
@@ -89,17 +91,31 @@ impl<'a> Options<'a> {
         unaligned_attributes: bool,
         layer_outputs: bool,
         primitive_id?: fragment::PrimitiveIdInput,
+        unindexed: bool,
     }
 }
 
 /// A vertex shader that draws what a geometry shader emits, with the information that a pipeline with it requires.
 ///
-/// Its draws are lists of points, lines or triangles, as [`LoweredGeometry::output_vertices`] says, of
-/// [`vertices`](Self::vertices) vertices for each input primitive of an instance. They begin at vertex 0 and instance 0,
-/// and have no indices. The parameters are a [`Sysvals`](crate::sysval::Sysvals) with the draw that the application
-/// recorded, without primitive restart, and with addresses of its vertex and index buffers.
-/// [`DrawSysvals::item_count`](crate::sysval::DrawSysvals::item_count) is the number of input primitives of an instance.
-/// The draws have no multiview: the `ViewIndex` of both shaders is 0.
+/// Its draws are lists of points, lines or triangles, as [`LoweredGeometry::output_vertices`] says, with
+/// [`vertices`](Self::vertices) vertices for each input primitive of an instance: those of input primitive `item` begin
+/// at number `item * vertices`.
+///
+/// - Without [`indices`](Self::indices), a draw for `n` input primitives has the `n * vertices` vertices in order.
+/// - With indices, `vkCmdDrawIndexed` has for each input primitive the indices `item * vertices + pattern[k]`, for each
+///   `k` of the [`pattern`](StripIndices::pattern) for the draw's provoking vertex mode. The shader goes by
+///   `VertexIndex`, which contains the vertex offset of the draw. So one [list](StripIndices::list), which begins at
+///   input primitive 0, serves draws of any length: they are drawn in parts, each of which has the vertex offset `item
+///   * vertices` of its first input primitive. Then 16 bits are enough for an index.
+///
+/// A draw begins at vertex 0 and instance 0, but for its parts. If several instances are drawn in several parts, each
+/// instance has parts of its own, with its number as first instance: otherwise primitives of later instances would be
+/// drawn too early.
+///
+/// The parameters are a [`Sysvals`](crate::sysval::Sysvals) with the draw that the application recorded, without
+/// primitive restart, and with addresses of its vertex and index buffers. They are the same for all parts.
+/// [`DrawSysvals::item_count`](crate::sysval::DrawSysvals::item_count) is the number of input primitives of an
+/// instance. The draws have no multiview: the `ViewIndex` of both shaders is 0.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Drawn {
@@ -109,8 +125,16 @@ pub struct Drawn {
     pub entry_point: String,
     /// The input and output primitives of the geometry shader.
     pub geometry: LoweredGeometry,
-    /// The number of vertices in the list for an input primitive.
+    /// The number of vertices in the list for an input primitive. With [`indices`](Self::indices), it is the number of
+    /// those that the geometry shader emits in strips; otherwise, the number of those that its primitives have
+    /// together. The driver runs the shader for each of them, and the shader runs the application's vertex shader for
+    /// all vertices of the input primitive, then its geometry shader.
     pub vertices: u32,
+    /// The indices of the list for an input primitive, or why the list has none.
+    pub indices: Result<StripIndices, Unindexed>,
+    /// Whether each vertex of the list is one that the geometry shader emits. Otherwise some may be placed outside of the
+    /// clip volume, with all others of their primitives, so queries may count more primitives than the shader emits.
+    pub is_fixed: bool,
     /// The attributes that the shader reads, in the order of their descriptors in the sysvals and the table.
     pub attributes: Vec<LoweredAttribute>,
     /// The range of bytes of the push constants that both shaders read, rounded to multiples of 16: the
@@ -140,7 +164,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
     let Stages { mut module, vertex, later, modes, phases, used, spec_ids } = stages;
     let geometry = modes.filter(|modes| modes.tessellation.is_none());
     let geometry = geometry.ok_or(LowerError::Stage(captured.model))?;
-    let (vertices, is_fixed) = vertices_of(&module, captured.function, &geometry)?;
+    let emission = emission_of(&module, captured.function, &geometry)?;
+    let list = List::of(&geometry, &emission, options.unindexed)?;
     let uses = Uses::of(&module, &declarations, &used);
     if uses.effects.side_effects {
         return Err(LowerError::NotDrawn("side effects"));
@@ -196,7 +221,7 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
         }),
         later: Some(later),
     };
-    let mut stubs = DrawnStubs { captures, outputs, vertices, is_fixed };
+    let mut stubs = DrawnStubs { captures, outputs, list: &list };
     replace_emission(&mut linker, &declarations)?;
     linker.finish(&mut stubs)?;
     let CaptureStubs { later, shading, .. } = stubs.captures;
@@ -216,49 +241,35 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
         return Err(LowerError::NotDrawn("control flow or a size that is not inlined"));
     }
     let words = module.words();
-    tracing::debug!(vertices, words = words.len(), ?attributes, "lowered");
+    let List { vertices, indices, is_fixed } = list;
+    tracing::debug!(vertices, ?indices, is_fixed, words = words.len(), ?attributes, "lowered");
     Ok(Drawn {
         words,
         entry_point: entry.name,
         geometry,
         vertices,
+        indices,
+        is_fixed,
         attributes,
         push_constants: push_constants.range,
         descriptor_sets: uses.descriptor_sets,
     })
 }
 
-/// Returns the number of vertices in the list for an input primitive, and whether the geometry shader `function` always
-/// emits all of them.
+/// Finds what the runs of the geometry shader `function` emit.
 ///
 /// # Errors
 /// [`LowerError::NotDrawn`]
-fn vertices_of(
+fn emission_of(
     module: &Module,
     function: Id,
     geometry: &LoweredGeometry,
-) -> Result<(u32, bool), LowerError> {
-    let LoweredGeometry { output_vertices, invocations, max_vertices, streams, .. } = *geometry;
+) -> Result<Emission, LowerError> {
+    let LoweredGeometry { output_vertices: vertices, max_vertices: most, streams, .. } = *geometry;
     if streams & !1 != 0 {
         return Err(LowerError::NotDrawn("several vertex streams"));
     }
-    let varies = LowerError::NotDrawn("a number of primitives that varies");
-    let output = Output { vertices: output_vertices, most: max_vertices, streams };
-    let vertices = |primitives: u32| {
-        primitives.checked_mul(output_vertices).and_then(|each| each.checked_mul(invocations))
-    };
-    let (vertices, is_fixed) = match emission(module, function, output) {
-        Emission::Always(strips) => (vertices(strips.primitives(output_vertices)), true),
-        Emission::AllOrNothing(strips) => (vertices(strips.primitives(output_vertices)), false),
-        Emission::UpTo(most) => {
-            (vertices(most).filter(|vertices| *vertices <= MOST_VERTICES), false)
-        }
-    };
-    match vertices.ok_or(varies)? {
-        // A list cannot be of nothing: one primitive is dropped.
-        0 => Ok((output_vertices, false)),
-        vertices => Ok((vertices, is_fixed)),
-    }
+    Ok(emission(module, function, Output { vertices, most, streams }))
 }
 
 /// Adds the function of the entry point: `void xfb_main() { xfb_drawn(parameters, vertex, instance); }`. Returns it, and
@@ -283,9 +294,7 @@ fn emit_entry(builder: &mut Builder<'_>, drawn: Id) -> (Id, Vec<Id>) {
 struct DrawnStubs<'a> {
     captures: CaptureStubs<'a>,
     outputs: DrawnOutputs,
-    vertices: u32,
-    /// Whether the geometry shader always emits all vertices.
-    is_fixed: bool,
+    list: &'a List,
 }
 
 impl Define for DrawnStubs<'_> {
@@ -300,8 +309,13 @@ impl Define for DrawnStubs<'_> {
         if let Some(name) = DrawnStub::of(&stub.name) {
             return Ok(Some(match name {
                 DrawnStub::IsDrawn => Code::returning(builder.constant_bool(true)),
-                DrawnStub::DrawnVertices => Code::returning(builder.constant(self.vertices)),
-                DrawnStub::EmitsAllDrawn => Code::returning(builder.constant_bool(self.is_fixed)),
+                DrawnStub::DrawnVertices => Code::returning(builder.constant(self.list.vertices)),
+                DrawnStub::EmitsAllDrawn => {
+                    Code::returning(builder.constant_bool(self.list.is_fixed))
+                }
+                DrawnStub::IsDrawnIndexed => {
+                    Code::returning(builder.constant_bool(self.list.indices.is_ok()))
+                }
                 DrawnStub::KeepVertex => {
                     self.outputs.keep(builder, self.captures.outputs.declarations)
                 }

@@ -215,6 +215,7 @@ names! {
         DropVertex "drop_vertex",
         EmitsAllDrawn "emits_all_drawn",
         IsDrawn "is_drawn",
+        IsDrawnIndexed "is_drawn_indexed",
         KeepVertex "keep_vertex",
     }
 }

@@ -35,7 +35,7 @@ use self::phases::Phases;
 use self::resets::Resets;
 use self::stage::{Stage, StageContext};
 use self::tessellation::Tessellation;
-pub(super) use self::walk::{Emission, Output, emission};
+pub(super) use self::walk::{Emission, Output, Strips, emission};
 use crate::lower::functions::{Function, StubName};
 use crate::lower::interface::{decoration_of, move_execution_modes};
 use crate::lower::options::Options;

@@ -29,8 +29,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
 
 use self::run::{Known, Run};
-pub(in crate::lower) use self::strips::Output;
-use self::strips::{Emitted, Strips};
+use self::strips::Emitted;
+pub(in crate::lower) use self::strips::{Output, Strips};
 use crate::capture::MAX_STREAMS;
 use crate::lower::stages::followed::{Followed, Part, Scalars};
 use crate::lower::stages::relaxed::Relaxed;

@@ -28,8 +28,12 @@ impl Strips {
 
     /// The number of primitives, with `vertices` vertices each, of one stream.
     pub(super) fn primitives_of(&self, stream: u32, vertices: u32) -> u32 {
-        let lengths = self.0.get(stream as usize).into_iter().flatten();
-        lengths.map(|length| (length + 1).saturating_sub(vertices)).sum()
+        self.of_stream(stream).iter().map(|length| (length + 1).saturating_sub(vertices)).sum()
+    }
+
+    /// The lengths of the strips of one stream.
+    pub(in crate::lower) fn of_stream(&self, stream: u32) -> &[u32] {
+        self.0.get(stream as usize).map_or(&[], |lengths| lengths)
     }
 
     /// The lengths of the strips of each stream.
