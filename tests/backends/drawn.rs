@@ -1,6 +1,6 @@
 //! Vertex shaders that draw what geometry shaders emit: the pixels are those that the device's own geometry stage draws.
 
-use ash::vk;
+use ash::{ext, vk};
 use vkxfb::lower::{LowerError, Shader, drawn};
 use vkxfb::topology::{PrimitiveTopology, ProvokingVertex};
 use vkxfb::vertex_input::VertexInput;
@@ -23,7 +23,15 @@ const LIST: u64 = INDICES + 4 * INDEX_COUNT as u64;
 /// The number of input primitives in a part of a list.
 const PART: u32 = 7;
 
-/// How a case is drawn.
+/// A draw of a case.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    indexed: bool,
+    instances: u32,
+    provoking: ProvokingVertex,
+}
+
+/// By what a case is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     /// The device's own geometry stage.
@@ -222,6 +230,8 @@ const CASES: &[Case] = &[
 struct Canvas {
     device: BareDevice,
     vertex: Vec<u32>,
+    /// Whether the last vertex of a primitive can be the provoking one.
+    last_vertex: bool,
 }
 
 impl Canvas {
@@ -229,7 +239,10 @@ impl Canvas {
     fn open(has_point_size: bool) -> Option<Self> {
         let instance = BareInstance::open();
         let mut addresses = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
-        let mut has = vk::PhysicalDeviceFeatures2::default().push_next(&mut addresses);
+        let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default();
+        let mut has = vk::PhysicalDeviceFeatures2::default()
+            .push_next(&mut addresses)
+            .push_next(&mut provoking);
         instance.features(&mut has);
         let core = has.features;
         let needed = [
@@ -247,14 +260,23 @@ impl Canvas {
             .large_points(true);
         let mut addresses =
             vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true);
+        let last_vertex = provoking.provoking_vertex_last == vk::TRUE;
+        let mut provoking = vk::PhysicalDeviceProvokingVertexFeaturesEXT::default()
+            .provoking_vertex_last(last_vertex);
         let mut features =
             vk::PhysicalDeviceFeatures2::default().features(enabled).push_next(&mut addresses);
-        let device = instance.into_device(&mut features, &[]);
-        Some(Self { device, vertex: compile_stage("vert", VERTEX, &[]) })
+        let mut extensions = Vec::new();
+        if last_vertex {
+            features = features.push_next(&mut provoking);
+            extensions.push(ext::provoking_vertex::NAME.as_ptr());
+        }
+        let device = instance.into_device(&mut features, &extensions);
+        Some(Self { device, vertex: compile_stage("vert", VERTEX, &[]), last_vertex })
     }
 
     /// Draws a case, and returns the pixels.
-    fn draw(&self, case: &Case, indexed: bool, instances: u32, by: By) -> Vec<u8> {
+    fn draw(&self, case: &Case, how: How, by: By) -> Vec<u8> {
+        let How { indexed, instances, provoking } = how;
         let geometry = compile_stage("geom", &case.geometry(), &[]);
         let fragment = compile_stage("frag", case.fragment, &[]);
         let drawn = (by != By::Native).then(|| self.lower(case, &geometry, &fragment, by).unwrap());
@@ -262,7 +284,6 @@ impl Canvas {
         let count = INDEX_COUNT - 3;
         let items = case.topology.primitive_count(count) as u32;
         let list = drawn.as_ref().and_then(|(drawn, _)| drawn.indices.as_ref().ok());
-        let provoking = ProvokingVertex::First;
         let list = list.map(|indices| match by {
             By::Parts => indices.list(PART, provoking),
             _ => indices.list(items, provoking),
@@ -284,7 +305,7 @@ impl Canvas {
         unsafe {
             let info = vk::BufferDeviceAddressInfo::default().buffer(memory.raw);
             let address = device.get_buffer_device_address(&info);
-            let mut bytes = contents(case, indexed, count, instances, address);
+            let mut bytes = contents(case, how, count, address);
             bytes.extend_from_slice(list);
             bytes.resize(size as usize, 0);
             memory.bytes_mut().copy_from_slice(&bytes);
@@ -323,7 +344,8 @@ impl Canvas {
             }
             let blend = vk::PipelineColorBlendAttachmentState::default()
                 .color_write_mask(vk::ColorComponentFlags::RGBA);
-            let drawing = Drawing::new(SIZE, blend, 1);
+            let mut drawing = Drawing::new(SIZE, blend, 1);
+            drawing.last_vertex = provoking == ProvokingVertex::Last;
             let pipeline = attachment::with_stages(device, &shaders, |stages| {
                 let chain = std::ptr::null();
                 drawing
@@ -366,7 +388,7 @@ impl Canvas {
         by: By,
     ) -> Result<(drawn::Drawn, Vec<u32>), LowerError> {
         let (geometry, vertex) = (Shader::new(geometry), Shader::new(&self.vertex));
-        let free = drawn::fragment::output_locations(&geometry)?;
+        let free = drawn::output_locations(&geometry)?;
         let fragment = drawn::fragment::lower(&Shader::new(fragment), free)?;
         validate(&fragment.words, "vulkan1.2");
         let input = VertexInput::default();
@@ -422,17 +444,17 @@ fn list_of(drawn: &drawn::Drawn) -> vk::PrimitiveTopology {
 }
 
 /// The memory of a draw: parameters for a vertex shader, and indices.
-fn contents(case: &Case, indexed: bool, count: u32, instances: u32, memory: u64) -> Vec<u8> {
+fn contents(case: &Case, how: How, count: u32, memory: u64) -> Vec<u8> {
     let mut draw = DrawSysvals {
-        flags: draw_flags(case.topology, 0, ProvokingVertex::First),
+        flags: draw_flags(case.topology, 0, how.provoking),
         item_count: case.topology.primitive_count(count) as u32,
-        instance_count: instances,
+        instance_count: how.instances,
         base_vertex: 3,
         xfb_topology: case.topology.xfb_topology() as u32,
         first_instance: 4,
         ..DrawSysvals::default()
     };
-    if indexed {
+    if how.indexed {
         draw.flags |= 4;
         draw.base_vertex = 1;
         draw.index_address = split(memory + INDICES + 4 * 2);
@@ -455,9 +477,18 @@ fn the_pixels_are_those_of_the_geometry_stage() {
     };
     for case in CASES {
         let canvas = if case.main.contains("gl_PointSize") { &with } else { &without };
-        for (indexed, instances) in [(false, 1), (true, 1), (false, 3), (true, 2)] {
+        for (indexed, instances, provoking) in [
+            (false, 1, ProvokingVertex::First),
+            (true, 1, ProvokingVertex::Last),
+            (false, 3, ProvokingVertex::Last),
+            (true, 2, ProvokingVertex::First),
+        ] {
+            if provoking == ProvokingVertex::Last && !canvas.last_vertex {
+                continue;
+            }
+            let how = How { indexed, instances, provoking };
             let texels = |by| -> Vec<[f32; 4]> {
-                bytemuck::cast_slice(&canvas.draw(case, indexed, instances, by)).to_vec()
+                bytemuck::cast_slice(&canvas.draw(case, how, by)).to_vec()
             };
             let native = texels(By::Native);
             let painted = native.iter().filter(|texel| **texel != [0.0; 4]).count();
@@ -469,7 +500,7 @@ fn the_pixels_are_those_of_the_geometry_stage() {
             for by in ways {
                 let differ = native.iter().zip(&texels(*by)).filter(|(a, b)| a != b).count();
                 let what = format!("{} -> {}: {}", case.takes, case.emits, case.main);
-                assert_eq!(differ, 0, "{what}, indexed {indexed}, {instances} instances, {by:?}");
+                assert_eq!(differ, 0, "{what}, {how:?}, {by:?}");
             }
         }
     }

@@ -222,6 +222,8 @@ pub struct Drawing {
     viewports: [vk::Viewport; 1],
     scissors: [vk::Rect2D; 1],
     blends: Vec<vk::PipelineColorBlendAttachmentState>,
+    /// Whether the last vertex is the provoking one. The device needs a feature.
+    pub last_vertex: bool,
 }
 
 impl Drawing {
@@ -229,7 +231,7 @@ impl Drawing {
         let (width, height) = (side as f32, side as f32);
         let viewport = vk::Viewport { width, height, max_depth: 1.0, ..Default::default() };
         let blends = vec![blend; count as usize];
-        Self { viewports: [viewport], scissors: [area(side)], blends }
+        Self { viewports: [viewport], scissors: [area(side)], blends, last_vertex: false }
     }
 
     /// Creates a pipeline of `stages`. `chain` may be null.
@@ -270,7 +272,12 @@ impl Drawing {
         let viewport = vk::PipelineViewportStateCreateInfo::default()
             .viewports(&self.viewports)
             .scissors(&self.scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        let mut provoking = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default()
+            .provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);
+        let mut raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        if self.last_vertex {
+            raster = raster.push_next(&mut provoking);
+        }
         let samples = vk::PipelineMultisampleStateCreateInfo::default()
             .rasterization_samples(vk::SampleCountFlags::TYPE_1);
         let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&self.blends);

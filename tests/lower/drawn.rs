@@ -234,5 +234,5 @@ fn primitive_ids_of_fragment_shaders_become_inputs() {
     let block = "layout(location = 3) out Block { vec2 a; layout(location = 7) mat2 b; } block;";
     let main = format!("block.a = vec2(1.0); block.b = mat2(1.0); {EMIT}");
     let outputs = geometry(&format!("{STRIP}{block}"), &main);
-    assert_eq!(drawn::fragment::output_locations(&Shader::new(&outputs)).unwrap(), 9);
+    assert_eq!(drawn::output_locations(&Shader::new(&outputs)).unwrap(), 9);
 }

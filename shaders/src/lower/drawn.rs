@@ -11,6 +11,7 @@
 
 pub mod fragment;
 mod list;
+mod locations;
 mod outputs;
 
 use std::ops::Range;
@@ -19,6 +20,7 @@ use spirv::{BuiltIn, Decoration, ExecutionModel, Op, StorageClass};
 
 use self::list::List;
 pub use self::list::{StripIndices, Unindexed};
+pub use self::locations::output_locations;
 use self::outputs::{DrawnOutputs, OutputPlan};
 use crate::lower::access::User;
 use crate::lower::compute::{self, strip_interface};

@@ -2,15 +2,15 @@
 //! geometry shader has written to its output of that name. Vertex shaders have no such output, so it becomes an input at a
 //! location.
 
-use spirv::{BuiltIn, Capability, Decoration, ExecutionModel, Op, StorageClass};
+use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 
+use super::locations::end_of_locations;
 use crate::lower::interface::find_built_in;
 use crate::lower::{LowerError, Shader};
 use crate::spirv::Section;
 use crate::spirv::declarations::{Declarations, Type};
 use crate::spirv::emit::Builder;
-use crate::spirv::entry_point::{EntryPoint, find_fragment_shader, isolate};
-use crate::spirv::types::locations_of;
+use crate::spirv::entry_point::{find_fragment_shader, isolate};
 
 /// The input that replaces `PrimitiveId` in a fragment shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct DrawnFragment {
 }
 
 /// Rewrites a fragment shader. `first` is the first location that the outputs of the geometry shader leave free, which
-/// [`output_locations`] returns.
+/// [`output_locations`](super::output_locations) returns.
 ///
 /// # Errors
 /// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`].
@@ -71,36 +71,4 @@ pub fn lower(shader: &Shader<'_>, first: u32) -> Result<DrawnFragment, LowerErro
         words: module.words(),
         primitive_id: Some(PrimitiveIdInput { location, signed }),
     })
-}
-
-/// Returns the first location that the outputs of a geometry shader leave free, with all locations behind it.
-///
-/// # Errors
-/// [`LowerError::Parse`], [`LowerError::Specialization`], [`LowerError::EntryPoint`].
-pub fn output_locations(geometry: &Shader<'_>) -> Result<u32, LowerError> {
-    let (module, _) = geometry.specialized()?;
-    let entry = geometry.later_shader(&module, ExecutionModel::Geometry)?;
-    Ok(end_of_locations(&Declarations::of(&module), &entry, StorageClass::Output))
-}
-
-/// Returns the first location behind all inputs or outputs of an entry point.
-fn end_of_locations(declarations: &Declarations, entry: &EntryPoint, storage: StorageClass) -> u32 {
-    let end = |location: Option<u32>, ty| {
-        location.map_or(0, |first| first.saturating_add(locations_of(declarations, ty)))
-    };
-    let ends = declarations.variables(storage).map(|variable| {
-        let ty = variable.pointee;
-        let own = declarations.decoration_value(variable.id, Decoration::Location);
-        let members = match declarations.ty(ty) {
-            Some(Type::Struct { members }) => &members[..],
-            _ => &[],
-        };
-        let of_members = (0..).zip(members).map(|(number, member)| {
-            let location = Decoration::Location;
-            end(declarations.member_decoration_value(ty, number, location), *member)
-        });
-        let last = of_members.max().unwrap_or(0).max(end(own, ty));
-        if entry.interface.contains(&variable.id) { last } else { 0 }
-    });
-    ends.max().unwrap_or(0)
 }
