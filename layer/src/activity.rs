@@ -144,7 +144,8 @@ impl Activity {
             _ = capabilities.extensions.remove(ash::ext::primitives_generated_query::NAME);
         }
         let missing = match CaptureSupport::new(capabilities) {
-            Ok(support) if settings.force_enable || support.leaves_sets() => {
+            Ok(mut support) if settings.force_enable || support.leaves_sets() => {
+                support.set_draw_stages(settings.draw_stages);
                 return Self::Active(cause, Arc::new(support));
             }
             Ok(support) => format!(

@@ -19,6 +19,8 @@ pub(crate) struct CaptureSupport {
     pub(crate) capabilities: Capabilities,
     /// The features and extensions that the layer enables on devices for captures.
     pub(crate) required: RequiredFeatures,
+    /// Whether the user asks the layer to draw stages that the driver lacks.
+    draw_stages: bool,
 }
 
 impl CaptureSupport {
@@ -32,7 +34,24 @@ impl CaptureSupport {
         // The layer rounds the sizes of index buffers up to multiples of 4 bytes. So no index buffer ends within a
         // dword, and captures need no loads of single bytes.
         required.byte_loads = false;
-        Ok(Self { capabilities, required })
+        Ok(Self { capabilities, required, draw_stages: false })
+    }
+
+    /// Sets whether the user asks the layer to draw stages that the driver lacks. Before this call nobody does.
+    pub(crate) const fn set_draw_stages(&mut self, draw_stages: bool) {
+        self.draw_stages = draw_stages;
+    }
+
+    /// Whether programs see the feature `geometryShader`, which the driver lacks: the layer draws pipelines with geometry
+    /// shaders by vertex shaders. These read push constants and vertices from memory, so the device must have addresses.
+    ///
+    /// All that differs on such devices asks here, or asks whether a program [enables the
+    /// feature](crate::creation::Wishes::draws_geometry) there.
+    pub(crate) const fn draws_geometry(&self) -> bool {
+        cfg!(feature = "drawn")
+            && self.draw_stages
+            && !self.capabilities.geometry_shader
+            && self.required.address_source.is_some()
     }
 
     /// Whether captures leave as many descriptor sets as programs may count on (the minimum of
@@ -44,7 +63,9 @@ impl CaptureSupport {
             || self.capabilities.limits.max_descriptor_sets > OF_PROGRAMS
     }
 
-    /// Whether the layer supports several vertex streams, which only geometry shaders can emit to.
+    /// Whether the layer supports several vertex streams, which only geometry shaders can emit to. These must be the
+    /// driver's: the shaders with which the layer [draws](Self::draws_geometry) geometry shaders only rasterize stream 0
+    /// so far.
     pub(crate) const fn has_streams(&self) -> bool {
         self.capabilities.geometry_shader
     }

@@ -155,6 +155,15 @@ impl InstanceData {
             _ => {
                 if known().insert(device, activity.clone()).is_none() {
                     tracing::info!(device = %name, "{activity}");
+                    if self
+                        .capture_support(&activity)
+                        .is_some_and(|support| support.draws_geometry())
+                    {
+                        tracing::info!(
+                            device = %name,
+                            "geometry shaders are drawn by the layer (experimental)"
+                        );
+                    }
                 }
             }
         }

@@ -34,9 +34,18 @@ use crate::identity::SETTINGS_NAME;
 use crate::system;
 
 /// The names of all settings, in the order of the manifest.
-pub(crate) const NAMES: [&str; 7] =
-    [DESCRIPTORS, FORCE_ENABLE, LOG, OPTIMIZE_SHADERS, REPLACE_PARTIAL, STRICT, WITHHOLD_PASSES];
+pub(crate) const NAMES: [&str; 8] = [
+    DESCRIPTORS,
+    DRAW_STAGES,
+    FORCE_ENABLE,
+    LOG,
+    OPTIMIZE_SHADERS,
+    REPLACE_PARTIAL,
+    STRICT,
+    WITHHOLD_PASSES,
+];
 const DESCRIPTORS: &str = "descriptors";
+const DRAW_STAGES: &str = "draw_stages";
 const FORCE_ENABLE: &str = "force_enable";
 const LOG: &str = "log";
 const OPTIMIZE_SHADERS: &str = "optimize_shaders";
@@ -48,6 +57,9 @@ const WITHHOLD_PASSES: &str = "withhold_passes";
 pub(crate) struct Settings {
     /// Whether captures access memory by descriptors even if the device has addresses.
     pub(crate) descriptors: bool,
+    /// Whether programs get geometry shaders where the driver has none: the layer draws them with vertex shaders. This
+    /// is experimental.
+    pub(crate) draw_stages: bool,
     /// Whether the layer is active even if the driver has the extension, or captures take a descriptor set that programs
     /// may need.
     pub(crate) force_enable: bool,
@@ -70,6 +82,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             descriptors: false,
+            draw_stages: false,
             force_enable: false,
             log: "warn".to_owned(),
             optimize_shaders: true,
@@ -273,6 +286,7 @@ impl Settings {
         let default = Self::default();
         let settings = Self {
             descriptors: first(&found, DESCRIPTORS, &mut problems).unwrap_or(default.descriptors),
+            draw_stages: first(&found, DRAW_STAGES, &mut problems).unwrap_or(default.draw_stages),
             force_enable: first(&found, FORCE_ENABLE, &mut problems)
                 .unwrap_or(default.force_enable),
             log: first(&found, LOG, &mut problems).map_or(default.log, |Filter(text)| text),

@@ -87,6 +87,19 @@ fn variables_of_the_environment() {
     assert_eq!(machine.read_with(GivenSettings::new()).0.log, "vkxfb_layer=debug,info");
 }
 
+/// The layer draws no stages unless the user asks for that.
+#[test]
+fn stages_are_drawn_on_request() {
+    let mut machine = Machine::new();
+    assert!(!machine.read_with(GivenSettings::new()).0.draw_stages);
+    machine.file(HOME, "vkxfb_transform_feedback.draw_stages = true\n");
+    assert!(machine.read_with(GivenSettings::new()).0.draw_stages);
+    machine.set("VKXFB_DRAW_STAGES", "0");
+    assert!(!machine.read_with(GivenSettings::new()).0.draw_stages);
+    let program = of_program("draw_stages", SettingValue::Bool(true));
+    assert!(Machine::new().read_with(program).0.draw_stages);
+}
+
 /// The names of the system properties of Android are those in the documentation. Environment variables have precedence
 /// over system properties.
 #[test]
@@ -195,8 +208,8 @@ fn what_makes_no_sense_is_told_of_and_passed_over() {
     assert_eq!(
         problems,
         [
-            format!("no setting colour ({file}:3); there are descriptors, force_enable, log, optimize_shaders, \
-                 replace_partial, strict, withhold_passes"
+            format!("no setting colour ({file}:3); there are descriptors, draw_stages, force_enable, log, \
+                 optimize_shaders, replace_partial, strict, withhold_passes"
             ),
             "force_enable cannot be \"perhaps\" (environment variable VKXFB_FORCE_ENABLE): it takes \
              true or false"
