@@ -11,7 +11,8 @@ use ash::ext;
 use crate::activity::{Activity, Reason};
 use crate::capture_support::CaptureSupport;
 use crate::chain;
-use crate::features::put_features;
+use crate::drawn;
+use crate::features::{put_core_features, put_features};
 use crate::guard::guard;
 use crate::instance::InstanceData;
 use crate::registry::{HIDDEN, SHOWN, vk};
@@ -152,6 +153,13 @@ unsafe fn put_properties(chain: *mut vk::BaseOutStructure<'_>, support: &Capture
 
 type Generated = vk::PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT;
 
+/// Changes the properties of Vulkan 1.0 that a program queries, after the layer or driver below has filled them in.
+fn put_core_properties(properties: &mut vk::PhysicalDeviceProperties, support: &CaptureSupport) {
+    if support.draws_geometry() {
+        drawn::features::report_limits(&mut properties.limits);
+    }
+}
+
 /// Calls `call` with a function of the layer or driver below, and with the capture support if the layer gives transform
 /// feedback on the physical device.
 ///
@@ -201,7 +209,7 @@ unsafe fn ask<F>(
 /// Defines a hook for a command that queries features or properties, under one of the command's
 /// names.
 macro_rules! asks {
-    ($function:ident $name:literal $next:ident $put:ident $ty:ty) => {
+    ($function:ident $name:literal $next:ident $put:ident $ty:ty: $put_core:ident $core:ident) => {
         #[doc = concat!("`", $name, "`")]
         pub(crate) unsafe extern "system" fn $function(
             device: vk::PhysicalDevice,
@@ -215,7 +223,8 @@ macro_rules! asks {
                     |instance| instance.optional.$next,
                     |next| next(device, answer),
                     |support| {
-                        if let Some(answer) = answer.as_ref() {
+                        if let Some(answer) = answer.as_mut() {
+                            $put_core(&mut answer.$core, support);
                             $put(answer.p_next.cast(), support);
                         }
                     },
@@ -226,13 +235,47 @@ macro_rules! asks {
 }
 
 asks!(get_features2 "vkGetPhysicalDeviceFeatures2"
-    features2 put_features vk::PhysicalDeviceFeatures2<'_>);
+    features2 put_features vk::PhysicalDeviceFeatures2<'_>: put_core_features features);
 asks!(get_features2_khr "vkGetPhysicalDeviceFeatures2KHR"
-    features2_khr put_features vk::PhysicalDeviceFeatures2<'_>);
+    features2_khr put_features vk::PhysicalDeviceFeatures2<'_>: put_core_features features);
 asks!(get_properties2 "vkGetPhysicalDeviceProperties2"
-    properties2 put_properties vk::PhysicalDeviceProperties2<'_>);
+    properties2 put_properties vk::PhysicalDeviceProperties2<'_>: put_core_properties properties);
 asks!(get_properties2_khr "vkGetPhysicalDeviceProperties2KHR"
-    properties2_khr put_properties vk::PhysicalDeviceProperties2<'_>);
+    properties2_khr put_properties vk::PhysicalDeviceProperties2<'_>: put_core_properties properties);
+
+/// Defines a hook for a command of Vulkan 1.0 that queries features or properties. Nothing in the answer is the layer's
+/// unless it draws stages. So it does not look at the device, and logs nothing, unless the user asks for that.
+macro_rules! asks_core {
+    ($function:ident $name:literal $next:ident $put:ident $ty:ident) => {
+        #[doc = concat!("`", $name, "`")]
+        pub(crate) unsafe extern "system" fn $function(
+            device: vk::PhysicalDevice,
+            answer: *mut vk::$ty,
+        ) {
+            guard($name, (), || {
+                let Some(instance) = (unsafe { InstanceData::of(device) }) else {
+                    return tracing::error!("{}: nothing is known of the physical device", $name);
+                };
+                unsafe { (instance.next.fp_v1_0().$next)(device, answer) };
+                if !instance.settings.draw_stages {
+                    return;
+                }
+                let activity = unsafe { instance.activity(device) };
+                // SAFETY: the layer or driver below has just written to the pointer.
+                let answer = unsafe { answer.as_mut() };
+                if let (Some(answer), Some(support)) = (answer, instance.capture_support(&activity))
+                {
+                    $put(answer, support);
+                }
+            });
+        }
+    };
+}
+
+asks_core!(get_features "vkGetPhysicalDeviceFeatures"
+    get_physical_device_features put_core_features PhysicalDeviceFeatures);
+asks_core!(get_properties "vkGetPhysicalDeviceProperties"
+    get_physical_device_properties put_core_properties PhysicalDeviceProperties);
 
 #[cfg(test)]
 mod tests;

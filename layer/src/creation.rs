@@ -9,6 +9,7 @@ use vkxfb::runtime::RequiredFeatures;
 use crate::capture_support::CaptureSupport;
 use crate::chain;
 use crate::chain::copy::Chain;
+use crate::drawn;
 use crate::error::Error;
 
 /// The structures with features that the layer gives to programs. The driver does not get the structure
@@ -39,9 +40,30 @@ impl<'a> Wishes<'a> {
         self.extensions.contains(&ext::transform_feedback::NAME)
     }
 
-    /// Whether captures and queries are the layer's, because the program enables an extension that the layer gives.
+    /// Whether captures and queries are the layer's, because the program enables an extension that the layer gives; or
+    /// geometry shaders are.
     pub(crate) fn are_emulated(&self, support: &CaptureSupport) -> bool {
         support.extensions().any(|(name, _)| self.extensions.contains(&name))
+            || self.draws_geometry(support)
+    }
+
+    /// Whether the layer draws geometry shaders on the device, because the program enables the feature `geometryShader`,
+    /// which the driver lacks.
+    pub(crate) fn draws_geometry(&self, support: &CaptureSupport) -> bool {
+        support.draws_geometry()
+            && self.features().any(|features| features.geometry_shader == vk::TRUE)
+    }
+
+    /// The features of Vulkan 1.0 that the program enables: in `pEnabledFeatures` or in its chain.
+    fn features(&self) -> impl Iterator<Item = &'a vk::PhysicalDeviceFeatures> {
+        // SAFETY: the contract of [`Self::new`]; the pointer is null or valid.
+        let (given, chained) = unsafe {
+            (
+                self.info.p_enabled_features.as_ref(),
+                chain::all_of::<vk::PhysicalDeviceFeatures2<'static>>(self.info.p_next),
+            )
+        };
+        given.into_iter().chain(chained.map(|chained| &chained.features))
     }
 
     /// Whether the program enables `VK_EXT_primitives_generated_query`.
@@ -64,7 +86,9 @@ impl<'a> Wishes<'a> {
         let preserves = |provoking: &ProvokingVertex| {
             provoking.transform_feedback_preserves_provoking_vertex == vk::TRUE
         };
-        !self.are_emulated(support) && !gives && !provoking.any(preserves)
+        let enables_ours =
+            support.draws_geometry() && self.features().any(drawn::features::enables_ours);
+        !self.are_emulated(support) && !gives && !provoking.any(preserves) && !enables_ours
     }
 }
 
@@ -81,6 +105,8 @@ pub(crate) struct Creation<'a> {
     has_first_instances: bool,
     /// Whether the program enables `VK_EXT_primitives_generated_query`, which the layer gives.
     counts_generated: bool,
+    /// Whether the program enables `geometryShader`, which the layer gives.
+    draws_geometry: bool,
 }
 
 impl<'a> Creation<'a> {
@@ -107,6 +133,7 @@ impl<'a> Creation<'a> {
             chain: None,
             has_first_instances: false,
             counts_generated: wishes.has_generated_queries() && support.gives_generated_queries(),
+            draws_geometry: wishes.draws_geometry(support),
         };
         if wishes.is_the_drivers(support) {
             return Ok(creation);
@@ -136,6 +163,9 @@ impl<'a> Creation<'a> {
             |features| &mut features.primitives_generated_query_with_non_zero_streams,
             false,
         )?;
+        if support.draws_geometry() {
+            creation.remove_drawn(&mut chain)?;
+        }
         if let Some(required) = required {
             for name in required.extensions() {
                 if !extensions.contains(&name) {
@@ -218,6 +248,21 @@ impl<'a> Creation<'a> {
         }
     }
 
+    /// Removes the features of geometry shaders, which the driver lacks, in the copy of the chain's
+    /// `VkPhysicalDeviceFeatures2` or of `pEnabledFeatures`.
+    fn remove_drawn(&mut self, chain: &mut Chain) -> Result<(), Error> {
+        chain.change::<vk::PhysicalDeviceFeatures2<'static>>(
+            |chained| drawn::features::enables_ours(&chained.features),
+            |chained| drawn::features::remove_ours(&mut chained.features),
+        )?;
+        // SAFETY: the program's pointer is null or valid.
+        let given = unsafe { self.info.p_enabled_features.as_ref() };
+        if let Some(given) = given.filter(|given| drawn::features::enables_ours(given)) {
+            drawn::features::remove_ours(self.features.insert(Box::new(*given)));
+        }
+        Ok(())
+    }
+
     /// Enables a feature of Vulkan 1.0: in the copy of the chain's `VkPhysicalDeviceFeatures2` or, if the chain has
     /// none, in a copy of `pEnabledFeatures`.
     fn enable(
@@ -244,6 +289,11 @@ impl<'a> Creation<'a> {
     /// Whether the layer counts the primitives of all queries of generated primitives.
     pub(crate) const fn counts_generated(&self) -> bool {
         self.counts_generated
+    }
+
+    /// Whether the layer draws geometry shaders on the device.
+    pub(crate) const fn draws_geometry(&self) -> bool {
+        self.draws_geometry
     }
 
     /// Returns the create info for the layer or driver below. It points into `self`.

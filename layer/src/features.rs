@@ -7,6 +7,7 @@ use ash::ext;
 
 use crate::capture_support::CaptureSupport;
 use crate::chain;
+use crate::drawn;
 use crate::error::Error;
 use crate::registry::vk;
 
@@ -107,6 +108,16 @@ fn features_of(
             vk::PhysicalDeviceDescriptorBufferFeaturesEXT<'_>:
             descriptor_buffer_push_descriptors false
         )],
+        // Not supported: the pipelines that the layer draws are not tested with several views. (No driver without
+        // geometry shaders should report these.)
+        Type::PHYSICAL_DEVICE_MULTIVIEW_FEATURES if support.draws_geometry() => vec![feature!(
+            "multiviewGeometryShader"
+            vk::PhysicalDeviceMultiviewFeatures<'_>: multiview_geometry_shader false
+        )],
+        Type::PHYSICAL_DEVICE_VULKAN_1_1_FEATURES if support.draws_geometry() => vec![feature!(
+            "multiviewGeometryShader"
+            vk::PhysicalDeviceVulkan11Features<'_>: multiview_geometry_shader false
+        )],
         s_type if s_type == <Generated as vk::TaggedStructure>::STRUCTURE_TYPE => {
             // Not supported: without a pipeline layout, captures would not know which push
             // constants and descriptors the generated commands set.
@@ -115,6 +126,16 @@ fn features_of(
             )]
         }
         _ => Vec::new(),
+    }
+}
+
+/// Changes the features of Vulkan 1.0 that a program queries, after the layer or driver below has filled them in.
+pub(crate) const fn put_core_features(
+    features: &mut vk::PhysicalDeviceFeatures,
+    support: &CaptureSupport,
+) {
+    if support.draws_geometry() {
+        drawn::features::report(features);
     }
 }
 

@@ -33,8 +33,8 @@
 //!    in shipped builds. None of these modules uses an instance.
 //! 2. *Arguments.* `translate` replaces arguments that belong to the extension, such as access masks
 //!    and buffer usages, for a driver that does not have it. `withheld` stores the commands of a
-//!    withheld pass; its tables are generated from the registry of Vulkan. Neither uses hooks or
-//!    captures.
+//!    withheld pass; its tables are generated from the registry of Vulkan. `drawn` translates arguments that belong to
+//!    geometry shaders, for a driver that does not have that stage. None of these uses hooks or captures.
 //! 3. *Physical devices.* `capture_support` has what captures require of a physical device, and `features` the
 //!    features that programs see. `activity` decides once for each physical device whether the layer
 //!    is active. `instance` has the state of instances, and the commands that create and destroy them.
@@ -117,6 +117,7 @@ mod command_buffers;
 mod creation;
 mod device;
 mod dispatch_keys;
+mod drawn;
 mod emulation;
 mod error;
 mod features;

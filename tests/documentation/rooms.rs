@@ -52,7 +52,7 @@ const PACKAGES: [Package; 8] = [
         root: "crate::",
         rooms: &[
             "dispatch_keys error guard registry identity interface log system next chain settings versions test_switches",
-            "translate withheld",
+            "translate withheld drawn",
             "capture_support features activity instance advertise properties android creation",
             "emulation",
             "command_buffers",

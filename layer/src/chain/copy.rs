@@ -116,6 +116,27 @@ impl Chain {
         if is_so { Ok(true) } else { Err(self.behind::<T>()) }
     }
 
+    /// Changes the copy of a structure of type `T`, if the chain contains one for which `is_to_change` is true.
+    ///
+    /// # Errors
+    /// [`Error::Behind`] if that structure was not copied.
+    pub(crate) fn change<T: vk::TaggedStructure + Copy + 'static>(
+        &mut self,
+        is_to_change: impl Fn(&T) -> bool,
+        change: impl FnOnce(&mut T),
+    ) -> Result<(), Error> {
+        if let Some(found) = self.copies.iter_mut().find_map(Structure::as_mut::<T>) {
+            if is_to_change(found) {
+                change(found);
+            }
+            return Ok(());
+        }
+        match self.rest::<T>() {
+            Some(found) if is_to_change(&found) => Err(self.behind::<T>()),
+            _ => Ok(()),
+        }
+    }
+
     /// Removes all structures of type `T` that were copied.
     ///
     /// # Errors
