@@ -34,6 +34,7 @@ use self::memory::Memory;
 use self::objects::Objects;
 use self::queries::Queries;
 use crate::capture_support::CaptureSupport;
+use crate::drawn;
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
 use crate::registry::vk;
@@ -59,6 +60,8 @@ pub(crate) struct Emulation {
     has_first_instances: bool,
     /// Whether all queries of generated primitives are the layer's. Otherwise it only counts for streams other than 0.
     counts_generated: bool,
+    /// Whether the layer draws geometry shaders.
+    draws_geometry: bool,
     /// The device's functions for the commands that are allowed in a render pass instance, and for those that begin
     /// one.
     functions: Arc<Functions>,
@@ -86,6 +89,26 @@ impl Emulation {
     /// driver's.
     pub(crate) const fn count_generated(&mut self, are_own: bool) {
         self.counts_generated = are_own;
+    }
+
+    /// Sets whether the layer draws geometry shaders. Before this call they are the driver's.
+    pub(crate) const fn draw_geometry(&mut self, draws_geometry: bool) {
+        self.draws_geometry = draws_geometry;
+    }
+
+    /// Whether the layer draws geometry shaders, because the program has enabled `geometryShader`, which the driver lacks.
+    pub(crate) const fn draws_geometry(&self) -> bool {
+        cfg!(feature = "drawn") && self.draws_geometry
+    }
+
+    /// Returns the stages for which the driver gets push constants that the program pushes for `stages`. `None` if the
+    /// driver does not get them.
+    fn driver_constants(&self, stages: vk::ShaderStageFlags) -> Option<vk::ShaderStageFlags> {
+        if self.draws_geometry() {
+            drawn::shader_stages::of_constants(stages)
+        } else {
+            Some(stages)
+        }
     }
 
     /// Whether the layer has queries of a kind, for some stream at least. Without geometry shaders there is only stream
@@ -163,6 +186,7 @@ impl Emulation {
                 default_attributes,
                 has_first_instances: false,
                 counts_generated: false,
+                draws_geometry: false,
                 functions,
                 templates,
             })

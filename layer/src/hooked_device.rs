@@ -83,6 +83,11 @@ impl HookedDevice {
         Self { functions, templates, translation: None, emulation: None, next }
     }
 
+    /// Whether the layer [draws geometry shaders](Emulation::draws_geometry) on the device.
+    pub(crate) fn draws_geometry(&self) -> bool {
+        self.emulation.as_ref().is_some_and(|emulation| emulation.draws_geometry())
+    }
+
     /// Enables emulation of transform feedback on the device. `first_instances` says whether indirect draws may have a
     /// `firstInstance` other than 0.
     ///
@@ -106,6 +111,7 @@ impl HookedDevice {
         }?;
         emulation.allow_first_instances(creation.has_first_instances());
         emulation.count_generated(creation.counts_generated());
+        emulation.draw_geometry(creation.draws_geometry());
         self.translation = Some(Translation::new(Usages::emulating(emulation.context().enabled())));
         self.emulation = Some(Arc::new(emulation));
         Ok(())

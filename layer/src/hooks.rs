@@ -7,6 +7,7 @@
 //! * `commands`: commands that the captures need not see, and the functions for all commands that can be in a pass,
 //! * `observed`: commands that the captures must see,
 //! * `dependencies`: commands with stages and accesses, which are translated,
+//! * `drawn`: commands that name shader stages or pipeline stages, where the layer draws geometry shaders,
 //! * `generated`: commands that execute or prepare device-generated commands,
 //! * `objects`: commands that create and destroy objects,
 //! * `queries`: commands of query pools,
@@ -17,6 +18,7 @@
 
 mod commands;
 mod dependencies;
+mod drawn;
 mod entry;
 mod external;
 mod generated;
@@ -120,10 +122,14 @@ instance_hooks! {
     PhysicalDevice b"vkGetPhysicalDeviceExternalBufferPropertiesKHR" =>
         external::buffer_properties_khr
             as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties, if external_buffers_khr;
+    PhysicalDevice b"vkGetPhysicalDeviceFeatures" =>
+        advertise::get_features as vk::PFN_vkGetPhysicalDeviceFeatures;
     PhysicalDevice b"vkGetPhysicalDeviceFeatures2" =>
         advertise::get_features2 as vk::PFN_vkGetPhysicalDeviceFeatures2, if features2;
     PhysicalDevice b"vkGetPhysicalDeviceFeatures2KHR" =>
         advertise::get_features2_khr as vk::PFN_vkGetPhysicalDeviceFeatures2, if features2_khr;
+    PhysicalDevice b"vkGetPhysicalDeviceProperties" =>
+        advertise::get_properties as vk::PFN_vkGetPhysicalDeviceProperties;
     PhysicalDevice b"vkGetPhysicalDeviceProperties2" =>
         advertise::get_properties2 as vk::PFN_vkGetPhysicalDeviceProperties2, if properties2;
     PhysicalDevice b"vkGetPhysicalDeviceProperties2KHR" =>
@@ -223,7 +229,9 @@ unsafe fn command_of(
         return None;
     }
     let is_emulated = data.hooked.as_ref().is_some_and(|hooked| hooked.emulation.is_some());
-    let emulated = || find_emulated(command).filter(|_| is_emulated);
+    let draws_geometry = data.hooked.as_ref().is_some_and(|hooked| hooked.draws_geometry());
+    let drawn = || find_drawn(command).filter(|_| draws_geometry);
+    let emulated = || drawn().or_else(|| find_emulated(command)).filter(|_| is_emulated);
     // If the layer gives the extension, programs never get the driver's implementation of these
     // commands.
     if data.gives && EXTENSION_COMMANDS.binary_search(&command).is_ok() {
@@ -264,6 +272,12 @@ fn find_emulated(command: &CStr) -> vk::PFN_vkVoidFunction {
         let function = commands::function_of(command)?;
         by_function.iter().find_map(|hook| hook(function))
     })
+}
+
+/// Returns the hook for a command of a device on which the layer draws geometry shaders. `None` if it is the same on other
+/// devices.
+fn find_drawn(command: &CStr) -> vk::PFN_vkVoidFunction {
+    drawn::hook_of(commands::function_of(command)?)
 }
 
 /// Whether the layer can store a command until the render pass ends, or need not, because the command is not recorded

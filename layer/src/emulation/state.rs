@@ -568,7 +568,9 @@ impl RestorableState {
             let are_buffers_rebound = left.are_buffers_rebound || are_invalid;
             self.descriptor_buffers.restore(emulation, cmd, are_buffers_rebound);
             for push in &self.pushes {
-                device.cmd_push_constants(cmd, push.layout, push.stages, push.offset, &push.bytes);
+                if let Some(stages) = emulation.driver_constants(push.stages) {
+                    device.cmd_push_constants(cmd, push.layout, stages, push.offset, &push.bytes);
+                }
             }
         }
     }

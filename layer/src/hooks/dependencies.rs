@@ -5,6 +5,7 @@ use super::commands::{Observer, observer_hooks};
 use super::entry::{hooks, with_device};
 use crate::chain::slice;
 use crate::command_buffers::{CommandBufferState, FastPath, ended_queries, with_arguments};
+use crate::drawn::stages;
 use crate::emulation::queries::EndedQueries;
 use crate::registry::vk;
 use crate::translate::barriers::{self, Dependency, RenderPassScope};
@@ -55,7 +56,7 @@ unsafe fn pass_or_play(
 }
 
 /// A command whose arguments are translated when it is recorded.
-trait Translate: Command {
+pub(super) trait Translate: Command {
     /// Returns the command for the driver. `None` if it is not needed.
     ///
     /// # Safety
@@ -69,7 +70,7 @@ trait Translate: Command {
 }
 
 /// The stages and accesses of the command are translated.
-struct Translated;
+pub(super) struct Translated;
 
 impl<C: Translate> Observer<C> for Translated {
     unsafe fn fast_path<'a>(_: vk::CommandBuffer, _: &C) -> Option<FastPath<'a>> {
@@ -264,6 +265,11 @@ macro_rules! submits {
                     }
                     let result = Arena::with(|arena| {
                         let also_compute = Kind::Submit.is_translated();
+                        let infos = if device.draws_geometry() {
+                            stages::$translated(infos, arena)
+                        } else {
+                            infos
+                        };
                         let infos = submits::$translated(infos, also_compute, arena);
                         next(queue, count, infos.as_ptr(), fence)
                     });

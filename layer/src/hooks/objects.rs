@@ -9,6 +9,7 @@ use vkxfb::runtime::QueryKind;
 
 use super::entry::{FAILED, emulated, hooks, with_device};
 use crate::chain::{all_of, slice};
+use crate::drawn::{shader_stages, stages};
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
 use crate::emulation::objects::Buffer;
 use crate::emulation::queries::kind_of;
@@ -102,6 +103,8 @@ creates! {
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
             let views = Views::of_render_pass(info);
+            let merged = device.draws_geometry().then(|| stages::render_pass(info, arena));
+            let info = merged.as_ref().unwrap_or(info);
             let (info, barriers) = passes::render_pass(info, also_compute, arena);
             let render_pass = RenderPass { barriers, views };
             (info, move |created| translation.render_passes.created(created, render_pass))
@@ -110,6 +113,8 @@ creates! {
         |device, translation, info, arena| {
             let also_compute = Kind::RenderPass.is_translated();
             let views = Views::of_render_pass2(info);
+            let merged = device.draws_geometry().then(|| stages::render_pass2(info, arena));
+            let info = merged.as_ref().unwrap_or(info);
             let (info, barriers) = passes::render_pass2(info, also_compute, arena);
             let render_pass = RenderPass { barriers, views };
             (info, move |created| translation.render_passes.created(created, render_pass))
@@ -175,7 +180,8 @@ unsafe extern "system" fn set_layout_support(
             let next = data.next.set_layout_support?;
             let Some(info) = info.as_ref() else { return Some(()) };
             Arena::with(|arena| {
-                let info = usages::set_layout(info, arena);
+                let merged = data.draws_geometry().then(|| shader_stages::set_layout(info, arena));
+                let info = usages::set_layout(merged.as_ref().unwrap_or(info), arena);
                 next(device, &raw const info, support);
             });
             Some(())
@@ -194,7 +200,8 @@ unsafe extern "system" fn create_set_layout(
             let (emulation, next) = (data.emulation.as_ref()?, data.next.create_set_layout?);
             let Some(info) = info.as_ref() else { return Some(OUT_OF_MEMORY) };
             Some(Arena::with(|arena| {
-                let translated = usages::set_layout(info, arena);
+                let merged = data.draws_geometry().then(|| shader_stages::set_layout(info, arena));
+                let translated = usages::set_layout(merged.as_ref().unwrap_or(info), arena);
                 let mut own_info = translated;
                 own_info.flags &= !vk::DescriptorSetLayoutCreateFlags::PUSH_DESCRIPTOR_KHR;
                 let mut own = vk::DescriptorSetLayout::null();
@@ -240,7 +247,14 @@ unsafe extern "system" fn create_pipeline_layout(
     unsafe {
         emulated("vkCreatePipelineLayout", FAILED, device, |emulation| {
             let next = emulation.context().device().fp_v1_0().create_pipeline_layout;
-            let result = next(device, info, allocator, layout);
+            let result = if emulation.draws_geometry() {
+                Arena::with(|arena| {
+                    let below = shader_stages::pipeline_layout(&*info, arena);
+                    next(device, &raw const below, allocator, layout)
+                })
+            } else {
+                next(device, info, allocator, layout)
+            };
             if result == vk::Result::SUCCESS {
                 let objects = emulation.objects();
                 let sets = slice((*info).p_set_layouts, (*info).set_layout_count);
@@ -337,7 +351,14 @@ unsafe extern "system" fn create_shaders(
             let (emulation, next) = (data.emulation.as_ref()?, data.next.create_shaders?);
             let shaders = std::slice::from_raw_parts_mut(shaders, count as usize);
             let infos = slice(infos.cast(), count);
-            Some(emulation.create_shaders(device, next, infos, allocator, shaders))
+            Some(Arena::with(|arena| {
+                let infos = if data.draws_geometry() {
+                    arena.map(infos, |info| shader_stages::shader(info, arena))
+                } else {
+                    infos
+                };
+                emulation.create_shaders(device, next, infos, allocator, shaders)
+            }))
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::translate::{RenderPass, Views, neutral};
 use crate::withheld::{Command, arguments};
 
 /// A command that the captures see before it is recorded.
-trait Observe: Command {
+pub(super) trait Observe: Command {
     const WHEN: When;
 
     /// Shows the command to the captures. Returns what the layer records in place of the command.
@@ -30,7 +30,7 @@ trait Observe: Command {
 }
 
 /// When the captures see a command.
-enum When {
+pub(super) enum When {
     Always,
     /// Always, too. But the command only changes state for later draws, so it goes to the driver directly unless it
     /// must be stored until the render pass ends.
