@@ -206,6 +206,32 @@ mod tests {
         }
     }
 
+    /// Pipelines with several views have no geometry shaders that the layer draws.
+    #[cfg(feature = "drawn")]
+    #[test]
+    fn drawn_geometry_shaders_have_one_view() {
+        let support = crate::capture_support::tests::drawing();
+        let mut multiview = vk::PhysicalDeviceMultiviewFeatures::default()
+            .multiview(true)
+            .multiview_geometry_shader(true);
+        let mut vulkan11 = vk::PhysicalDeviceVulkan11Features::default()
+            .multiview(true)
+            .multiview_geometry_shader(true);
+        // SAFETY: the chains are valid.
+        unsafe {
+            for first in [(&raw mut multiview).cast(), (&raw mut vulkan11).cast()] {
+                let first: *mut vk::BaseOutStructure<'_> = first;
+                let refused = Error::Feature("multiviewGeometryShader");
+                let chain = first.cast_const().cast();
+                assert_eq!(check_features(chain, &support), Err(refused));
+                put_features(first, &support);
+                assert_eq!(check_features(chain, &support), Ok(()));
+            }
+        }
+        assert_eq!((multiview.multiview, multiview.multiview_geometry_shader), (1, 0));
+        assert_eq!((vulkan11.multiview, vulkan11.multiview_geometry_shader), (1, 0));
+    }
+
     /// Of the features for which the layer reports its own values, a program may enable the reported and the tolerated
     /// ones, and no others.
     #[test]

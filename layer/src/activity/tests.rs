@@ -134,3 +134,22 @@ fn programs_keep_their_sets() {
     assert!(text.contains("maxBoundDescriptorSets"), "{text}");
     assert!(matches!(Activity::of(partial(), &settings(false, true)), Activity::Active(..)));
 }
+
+/// The layer draws stages where the setting asks for that, and the layer is active.
+#[test]
+fn stages_are_drawn_by_a_setting() {
+    let mut capabilities = capabilities();
+    capabilities.geometry_shader = false;
+    for draw_stages in [false, true] {
+        let settings = Settings { draw_stages, ..Settings::default() };
+        let Activity::Active(_, support) = Activity::of(capabilities.clone(), &settings) else {
+            panic!("dormant")
+        };
+        assert_eq!(support.draws_geometry(), cfg!(feature = "drawn") && draw_stages);
+        let without = Settings { descriptors: true, force_enable: true, ..settings };
+        let Activity::Active(_, support) = Activity::of(capabilities.clone(), &without) else {
+            panic!("dormant")
+        };
+        assert!(!support.draws_geometry());
+    }
+}

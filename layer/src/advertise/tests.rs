@@ -167,3 +167,35 @@ fn a_device_without_choice_of_the_provoking_vertex_is_not_told_of_it() {
     unsafe { put_features((&raw mut provoking).cast(), &support) };
     assert_eq!(provoking.transform_feedback_preserves_provoking_vertex, vk::FALSE);
 }
+
+/// Where the layer draws geometry shaders, programs see the feature and its limits. Elsewhere they see the driver's.
+#[test]
+fn geometry_shaders_that_are_drawn_are_reported() {
+    let mut capabilities = capabilities();
+    capabilities.geometry_shader = false;
+    let support = CaptureSupport::new(capabilities).unwrap();
+    let (mut features, mut properties) =
+        (vk::PhysicalDeviceFeatures::default(), vk::PhysicalDeviceProperties::default());
+    features.pipeline_statistics_query = vk::TRUE;
+    properties.limits.max_vertex_output_components = 64;
+    properties.limits.max_fragment_input_components = 64;
+    properties.limits.max_vertex_input_bindings = 16;
+    let before = format!("{features:?} {properties:?}");
+    put_core_features(&mut features, &support);
+    put_core_properties(&mut properties, &support);
+    assert_eq!(format!("{features:?} {properties:?}"), before);
+
+    #[cfg(feature = "drawn")]
+    {
+        let support = crate::capture_support::tests::drawing();
+        put_core_features(&mut features, &support);
+        put_core_properties(&mut properties, &support);
+        assert_eq!(features.geometry_shader, vk::TRUE);
+        assert_eq!(features.shader_tessellation_and_geometry_point_size, vk::TRUE);
+        assert_eq!(features.pipeline_statistics_query, vk::FALSE);
+        assert_eq!(properties.limits.max_geometry_output_components, 60);
+        assert_eq!(properties.limits.max_vertex_input_bindings, 15);
+        let properties = support.properties();
+        assert_eq!(properties.max_transform_feedback_streams, 1);
+    }
+}

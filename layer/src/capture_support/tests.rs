@@ -88,3 +88,33 @@ fn byte_counts_are_not_drawn_where_indirect_draws_do_nothing() {
     let properties = CaptureSupport::new(capabilities).unwrap().properties();
     assert_eq!(properties.transform_feedback_draw, vk::FALSE);
 }
+
+/// The layer draws geometry shaders only if the user asks for it, the driver lacks them, and captures have addresses.
+#[test]
+fn geometry_shaders_are_drawn_where_they_are_missing() {
+    for bits in 0..8 {
+        let [is_asked, has_geometry, has_addresses] = [0, 1, 2].map(|bit| bits >> bit & 1 == 1);
+        let mut capabilities = capabilities();
+        capabilities.geometry_shader = has_geometry;
+        if !has_addresses {
+            capabilities.buffer_device_address = None;
+        }
+        let mut support = CaptureSupport::new(capabilities).unwrap();
+        assert!(!support.draws_geometry());
+        support.set_draw_stages(is_asked);
+        let expected = cfg!(feature = "drawn") && is_asked && !has_geometry && has_addresses;
+        assert_eq!(support.draws_geometry(), expected);
+        // Streams are only those of the driver's geometry shaders.
+        assert_eq!(support.has_streams(), has_geometry);
+    }
+}
+
+/// Returns the capture support of a device without geometry shaders, which the layer draws there.
+#[cfg(feature = "drawn")]
+pub(crate) fn drawing() -> CaptureSupport {
+    let mut capabilities = capabilities();
+    capabilities.geometry_shader = false;
+    let mut support = CaptureSupport::new(capabilities).unwrap();
+    support.set_draw_stages(true);
+    support
+}

@@ -343,3 +343,105 @@ fn the_memory_model_has_the_scope_of_captures() {
         }
     }
 }
+
+/// How a program enables features of Vulkan 1.0.
+#[cfg(feature = "drawn")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Enabled,
+    Chained,
+    /// Behind a structure that the layer does not know.
+    ChainedBehind,
+}
+
+/// Returns the features that the driver gets, whether it also gets addresses, and whether the layer draws geometry shaders
+/// on the device.
+#[cfg(feature = "drawn")]
+fn creates_with(
+    features: vk::PhysicalDeviceFeatures,
+    form: Form,
+    support: &CaptureSupport,
+) -> Result<(vk::PhysicalDeviceFeatures, bool, bool), Error> {
+    let mut structures = Vec::new();
+    if form == Form::ChainedBehind {
+        structures.push(structure(UNKNOWN, false));
+    }
+    if form != Form::Enabled {
+        structures.push(Structure::new(vk::PhysicalDeviceFeatures2::default().features(features)));
+    }
+    let mut info = vk::DeviceCreateInfo::default();
+    info.p_next = chained(&mut structures);
+    let before = structures.clone();
+    if form == Form::Enabled {
+        info.p_enabled_features = &raw const features;
+    }
+    // SAFETY: the create info is valid.
+    let result = unsafe {
+        let wishes = Wishes::new(&info);
+        assert_eq!(wishes.are_emulated(support), wishes.draws_geometry(support));
+        Creation::new(&wishes, support, wishes.are_emulated(support)).map(|mut creation| {
+            let draws = creation.draws_geometry();
+            assert_eq!(draws, wishes.draws_geometry(support));
+            let below = creation.info();
+            let mut chained = chain::all_of::<vk::PhysicalDeviceFeatures2<'_>>(below.p_next);
+            let found = chained.next().map(|chained| chained.features);
+            let found = found.or(below.p_enabled_features.as_ref().copied()).unwrap();
+            (found, see(&below).addresses, draws)
+        })
+    };
+    assert_eq!(structures, before, "the program's memory was written");
+    result
+}
+
+/// If the program enables geometry shaders that the layer draws, the driver creates a device for captures, and does not see
+/// the feature. The program may enable it in both forms.
+#[cfg(feature = "drawn")]
+#[test]
+fn the_driver_does_not_see_geometry_shaders_that_are_drawn() {
+    let support = crate::capture_support::tests::drawing();
+    let given = vk::PhysicalDeviceFeatures::default()
+        .wide_lines(true)
+        .geometry_shader(true)
+        .shader_tessellation_and_geometry_point_size(true);
+    for form in [Form::Enabled, Form::Chained] {
+        let (features, addresses, draws) = creates_with(given, form, &support).unwrap();
+        assert!(addresses && draws, "{form:?}");
+        let expected = vk::PhysicalDeviceFeatures::default()
+            .wide_lines(true)
+            .draw_indirect_first_instance(true)
+            .shader_int64(features.shader_int64 == vk::TRUE);
+        assert_eq!(format!("{features:?}"), format!("{expected:?}"), "{form:?}");
+        // Point sizes of tessellation shaders are the driver's.
+        let tessellates = given.tessellation_shader(true);
+        let (features, ..) = creates_with(tessellates, form, &support).unwrap();
+        assert_eq!(features.geometry_shader, vk::FALSE);
+        assert_eq!(features.shader_tessellation_and_geometry_point_size, vk::TRUE);
+    }
+    let refused = creates_with(given, Form::ChainedBehind, &support);
+    assert!(matches!(refused, Err(Error::Behind { .. })));
+}
+
+/// A program that does not enable geometry shaders gets the device that it gets without the setting. The size of points,
+/// which the layer reports, is removed.
+#[cfg(feature = "drawn")]
+#[test]
+fn a_device_without_geometry_shaders_is_as_ever() {
+    let support = crate::capture_support::tests::drawing();
+    let wide = vk::PhysicalDeviceFeatures::default().wide_lines(true);
+    for form in [Form::Enabled, Form::Chained, Form::ChainedBehind] {
+        let (features, addresses, draws) = creates_with(wide, form, &support).unwrap();
+        assert!(!addresses && !draws);
+        assert_eq!(format!("{features:?}"), format!("{wide:?}"));
+    }
+    let sized = wide.shader_tessellation_and_geometry_point_size(true);
+    for form in [Form::Enabled, Form::Chained] {
+        let (features, addresses, draws) = creates_with(sized, form, &support).unwrap();
+        assert!(!addresses && !draws);
+        assert_eq!(format!("{features:?}"), format!("{wide:?}"));
+    }
+    // Where the geometry shaders are the driver's, it sees them.
+    let given = wide.geometry_shader(true);
+    let (features, addresses, draws) = creates_with(given, Form::Chained, &by_addresses()).unwrap();
+    assert!(!addresses && !draws);
+    assert_eq!(features.geometry_shader, vk::TRUE);
+}

@@ -114,3 +114,6 @@ pub(crate) unsafe fn chained_layout(chain: *const c_void, arena: &Arena) -> *con
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,3 +141,6 @@ pub(crate) unsafe fn render_pass2<'a>(
     });
     vk::RenderPassCreateInfo2 { p_dependencies: dependencies.as_ptr(), ..*info }
 }
+
+#[cfg(test)]
+mod tests;

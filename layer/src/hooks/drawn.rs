@@ -10,3 +10,6 @@ use ash::vk;
 pub(super) fn hook_of(function: &str) -> vk::PFN_vkVoidFunction {
     dependencies::hook_of(function).or_else(|| bindings::hook_of(function))
 }
+
+#[cfg(test)]
+mod tests;
