@@ -17,6 +17,7 @@ mod command_buffers;
 mod dispatch_keys;
 #[path = "../../src/interface.rs"]
 pub mod interface;
+mod links;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
@@ -25,12 +26,8 @@ use ash::vk;
 
 use self::command_buffers::{allocated, find, freed, search};
 use self::dispatch_keys::{DispatchKey, DispatchMap};
-use self::interface::{
-    INTERFACE_VERSION, LayerDeviceCreateInfo, LayerFunction, LayerInstanceCreateInfo,
-    NEGOTIATE_INTERFACE_STRUCT, NegotiateLayerInterface,
-};
-
-const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
+use self::interface::NegotiateLayerInterface;
+use self::links::{FAILED, hook};
 
 static INSTANCES: DispatchMap<Instance> = DispatchMap::new();
 static DEVICES: DispatchMap<Device> = DispatchMap::new();
@@ -56,15 +53,6 @@ impl Device {
     unsafe fn of<H: vk::Handle>(handle: H) -> Option<Arc<Self>> {
         DEVICES.get(unsafe { DispatchKey::of(handle) }?)
     }
-}
-
-/// Casts a hook to an untyped function pointer, after a check that it has the type of its command.
-macro_rules! hook {
-    ($function:ident as $ty:ident) => {{
-        let function: vk::$ty = $function;
-        // SAFETY: all function pointers have the same size, and the caller casts the pointer back.
-        Some(unsafe { std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>(function) })
-    }};
 }
 
 fn instance_hook(name: &CStr) -> vk::PFN_vkVoidFunction {
@@ -230,55 +218,23 @@ unsafe extern "system" fn free(
     }
 }
 
-/// Finds the loader's structure with the layer's link in the chain of a create info.
-/// [`LayerDeviceCreateInfo`] begins as [`LayerInstanceCreateInfo`] does.
-///
-/// # Safety
-/// The chain is valid.
-unsafe fn link_info(
-    first: *const c_void,
-    s_type: vk::StructureType,
-) -> Option<*mut LayerInstanceCreateInfo> {
-    // SAFETY: the caller's contract: the chain is valid, and the type of a structure is what its sType says.
-    unsafe {
-        let mut next = first.cast::<vk::BaseInStructure<'_>>();
-        while let Some(structure) = next.as_ref() {
-            let info = next.cast_mut().cast::<LayerInstanceCreateInfo>();
-            if structure.s_type == s_type && (*info).function == LayerFunction::LINK_INFO {
-                return Some(info);
-            }
-            next = structure.p_next;
-        }
-    }
-    None
-}
-
 unsafe extern "system" fn create_instance(
     info: *const vk::InstanceCreateInfo<'_>,
     allocator: *const vk::AllocationCallbacks<'_>,
     instance: *mut vk::Instance,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's, and that of the loader.
-    let created = unsafe {
-        (|| {
-            let s_type = vk::StructureType::LOADER_INSTANCE_CREATE_INFO;
-            let own = link_info((*info).p_next, s_type)?;
-            let link = (*own).layer_info.as_ref()?;
-            (*own).layer_info = link.p_next;
-            let get = link.next_get_instance_proc_addr;
-            let create = get(vk::Instance::null(), c"vkCreateInstance".as_ptr())?;
-            let create: vk::PFN_vkCreateInstance = std::mem::transmute(create);
-            let result = create(info, allocator, instance);
-            if result == vk::Result::SUCCESS {
-                let entry = ash::StaticFn { get_instance_proc_addr: get };
-                let functions = ash::Instance::load(&entry, *instance);
-                let data = Instance { get_instance_proc_addr: get, functions };
-                INSTANCES.insert(DispatchKey::of(*instance)?, Arc::new(data));
-            }
-            Some(result)
-        })()
-    };
-    created.unwrap_or(FAILED)
+    unsafe {
+        let get = match links::create_instance(info, allocator, instance) {
+            Ok(get) => get,
+            Err(error) => return error,
+        };
+        let entry = ash::StaticFn { get_instance_proc_addr: get };
+        let functions = ash::Instance::load(&entry, *instance);
+        let data = Instance { get_instance_proc_addr: get, functions };
+        let Some(key) = DispatchKey::of(*instance) else { return FAILED };
+        INSTANCES.insert(key, Arc::new(data));
+    }
+    vk::Result::SUCCESS
 }
 
 unsafe extern "system" fn destroy_instance(
@@ -299,30 +255,24 @@ unsafe extern "system" fn create_device(
     allocator: *const vk::AllocationCallbacks<'_>,
     device: *mut vk::Device,
 ) -> vk::Result {
-    // SAFETY: Vulkan's contract, which is the caller's, and that of the loader.
-    let created = unsafe {
-        (|| {
-            let s_type = vk::StructureType::LOADER_DEVICE_CREATE_INFO;
-            let own = link_info((*info).p_next, s_type)?.cast::<LayerDeviceCreateInfo>();
-            let link = (*own).layer_info.as_ref()?;
-            (*own).layer_info = link.p_next;
-            let get_device_proc_addr = link.next_get_device_proc_addr;
-            let create = INSTANCES.get(DispatchKey::of(physical_device)?)?;
-            let create = create.functions.fp_v1_0().create_device;
-            let result = create(physical_device, info, allocator, device);
-            if result == vk::Result::SUCCESS {
-                let load = |name: &CStr| {
-                    let function = get_device_proc_addr(*device, name.as_ptr());
-                    std::mem::transmute::<vk::PFN_vkVoidFunction, *const c_void>(function)
-                };
-                let functions = ash::Device::load_with(load, *device);
-                let data = Device { get_device_proc_addr, functions };
-                DEVICES.insert(DispatchKey::of(*device)?, Arc::new(data));
-            }
-            Some(result)
-        })()
-    };
-    created.unwrap_or(FAILED)
+    unsafe {
+        let of = DispatchKey::of(physical_device).and_then(|key| INSTANCES.get(key));
+        let Some(of) = of else { return FAILED };
+        let create = of.functions.fp_v1_0().create_device;
+        let created = links::create_device(create, physical_device, info, allocator, device);
+        let get_device_proc_addr = match created {
+            Ok(get) => get,
+            Err(error) => return error,
+        };
+        let load = |name: &CStr| {
+            let function = get_device_proc_addr(*device, name.as_ptr());
+            std::mem::transmute::<vk::PFN_vkVoidFunction, *const c_void>(function)
+        };
+        let functions = ash::Device::load_with(load, *device);
+        let Some(key) = DispatchKey::of(*device) else { return FAILED };
+        DEVICES.insert(key, Arc::new(Device { get_device_proc_addr, functions }));
+    }
+    vk::Result::SUCCESS
 }
 
 unsafe extern "system" fn destroy_device(
@@ -366,15 +316,5 @@ pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(
     version: *mut NegotiateLayerInterface,
 ) -> vk::Result {
     // SAFETY: the loader's contract: the structure may be written.
-    let Some(version) = (unsafe { version.as_mut() }) else { return FAILED };
-    if version.s_type != NEGOTIATE_INTERFACE_STRUCT
-        || version.loader_layer_interface_version < INTERFACE_VERSION
-    {
-        return FAILED;
-    }
-    version.loader_layer_interface_version = INTERFACE_VERSION;
-    version.get_instance_proc_addr = Some(get_instance_proc_addr);
-    version.get_device_proc_addr = Some(get_device_proc_addr);
-    version.get_physical_device_proc_addr = None;
-    vk::Result::SUCCESS
+    unsafe { links::negotiate(version, get_instance_proc_addr, get_device_proc_addr) }
 }
