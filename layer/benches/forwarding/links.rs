@@ -16,7 +16,7 @@ pub(crate) const FAILED: vk::Result = vk::Result::ERROR_INITIALIZATION_FAILED;
 
 /// Casts a hook to an untyped function pointer, after a check that it has the type of its command.
 macro_rules! hook {
-    ($function:ident as $ty:ident) => {{
+    ($function:path as $ty:ident) => {{
         let function: vk::$ty = $function;
         // SAFETY: all function pointers have the same size, and the caller casts the pointer back.
         Some(unsafe { std::mem::transmute::<vk::$ty, unsafe extern "system" fn()>(function) })
