@@ -230,8 +230,14 @@ impl Check {
     /// The create info is valid.
     pub(crate) unsafe fn render_pass(&mut self, info: &vk::RenderPassCreateInfo<'_>) {
         for it in unsafe { slice(info.p_dependencies, info.dependency_count) } {
-            self.pipeline_stages("srcStageMask of a VkSubpassDependency", it.src_stage_mask.as_raw());
-            self.pipeline_stages("dstStageMask of a VkSubpassDependency", it.dst_stage_mask.as_raw());
+            self.pipeline_stages(
+                "srcStageMask of a VkSubpassDependency",
+                it.src_stage_mask.as_raw(),
+            );
+            self.pipeline_stages(
+                "dstStageMask of a VkSubpassDependency",
+                it.dst_stage_mask.as_raw(),
+            );
         }
     }
 

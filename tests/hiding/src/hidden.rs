@@ -58,9 +58,9 @@ impl Hidden {
     /// `MultiViewport` does so, too, but has a feature of its own in Vulkan, without which it is not used.
     pub(crate) fn is_hidden(self, capability: Capability) -> bool {
         match capability {
-            Capability::Geometry
-            | Capability::GeometryPointSize
-            | Capability::GeometryStreams => self.geometry,
+            Capability::Geometry | Capability::GeometryPointSize | Capability::GeometryStreams => {
+                self.geometry
+            }
             Capability::TransformFeedback => self.transform_feedback,
             _ => false,
         }

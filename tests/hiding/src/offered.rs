@@ -98,10 +98,7 @@ pub(crate) unsafe fn hide_features_2(hidden: Hidden, first: *mut vk::PhysicalDev
 ///
 /// # Safety
 /// The create info is valid.
-pub(crate) unsafe fn enabled(
-    hidden: Hidden,
-    info: &vk::DeviceCreateInfo<'_>,
-) -> Vec<&'static str> {
+pub(crate) unsafe fn enabled(hidden: Hidden, info: &vk::DeviceCreateInfo<'_>) -> Vec<&'static str> {
     let mut found = Vec::new();
     // SAFETY: the caller's contract; nothing is written.
     unsafe {
