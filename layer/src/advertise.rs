@@ -39,6 +39,15 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     if name == c"VK_EXT_descriptor_heap" && support.required.address_source.is_none() {
         return Some("captures use descriptors of their own, for lack of bufferDeviceAddress");
     }
+    // The merged shader of a pipeline is made when it is created, of all that it depends on.
+    let needs_late_shaders = [
+        ext::graphics_pipeline_library::NAME,
+        ext::shader_object::NAME,
+        ext::vertex_input_dynamic_state::NAME,
+    ];
+    if support.draws_geometry() && needs_late_shaders.contains(&name) {
+        return Some("the layer draws geometry shaders only of whole pipelines");
+    }
     if SHOWN.binary_search(&name).is_ok() {
         return None;
     }

@@ -107,6 +107,8 @@ pub(crate) struct Creation<'a> {
     counts_generated: bool,
     /// Whether the program enables `geometryShader`, which the layer gives.
     draws_geometry: bool,
+    /// Whether vertex shaders may write `Layer` and `ViewportIndex`, as the layer needs to draw geometry shaders that do.
+    has_layer_outputs: bool,
 }
 
 impl<'a> Creation<'a> {
@@ -134,6 +136,7 @@ impl<'a> Creation<'a> {
             has_first_instances: false,
             counts_generated: wishes.has_generated_queries() && support.gives_generated_queries(),
             draws_geometry: wishes.draws_geometry(support),
+            has_layer_outputs: false,
         };
         if wishes.is_the_drivers(support) {
             return Ok(creation);
@@ -175,9 +178,31 @@ impl<'a> Creation<'a> {
             creation.require(required, &mut chain)?;
             creation.prefer(required, first_instances, &mut chain);
         }
+        let name = ext::shader_viewport_index_layer::NAME;
+        if creation.draws_geometry && support.capabilities.extensions.contains(name) {
+            let enabled = creation.enable_layer_outputs(&mut chain);
+            creation.has_layer_outputs = enabled.inspect_err(report).is_ok();
+            if creation.has_layer_outputs && !extensions.contains(&name) {
+                extensions.push(name);
+            }
+        }
         creation.extensions = extensions.iter().map(|name| name.as_ptr()).collect();
         creation.chain = Some(chain);
         Ok(creation)
+    }
+
+    /// Enables the features of `VK_EXT_shader_viewport_index_layer`, which a device with the extension has. They must be
+    /// enabled where the chain has their structure and the extension is enabled
+    /// (VUID-VkDeviceCreateInfo-ppEnabledExtensionNames-02831).
+    ///
+    /// # Errors
+    /// [`Error::Behind`] if the structure cannot be copied.
+    #[allow(clippy::unused_self, reason = "as the other functions that enable features")]
+    fn enable_layer_outputs(&self, chain: &mut Chain) -> Result<(), Error> {
+        type Features = vk::PhysicalDeviceVulkan12Features<'static>;
+        chain.set::<Features>(|features| &mut features.shader_output_layer, true)?;
+        chain.set::<Features>(|features| &mut features.shader_output_viewport_index, true)?;
+        Ok(())
     }
 
     /// Enables the features that captures require. If the program's chain has a structure with such a feature, the
@@ -294,6 +319,11 @@ impl<'a> Creation<'a> {
     /// Whether the layer draws geometry shaders on the device.
     pub(crate) const fn draws_geometry(&self) -> bool {
         self.draws_geometry
+    }
+
+    /// Whether vertex shaders may write `Layer` and `ViewportIndex`.
+    pub(crate) const fn has_layer_outputs(&self) -> bool {
+        self.has_layer_outputs
     }
 
     /// Returns the create info for the layer or driver below. It points into `self`.

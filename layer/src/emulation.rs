@@ -6,6 +6,8 @@ mod default_attributes;
 mod descriptor_buffers;
 pub(crate) mod descriptor_heaps;
 mod descriptor_pools;
+#[cfg_attr(not(feature = "drawn"), path = "emulation/not_drawn.rs")]
+pub(crate) mod drawn;
 mod graphics_pipelines;
 mod heap_mappings;
 pub(crate) mod layouts;
@@ -28,13 +30,14 @@ use vkxfb::runtime::{ConditionalRendering, Context, Kernels, QueryKind, RuntimeE
 
 use self::default_attributes::DefaultAttributes;
 use self::descriptor_heaps::HeapFunctions;
+use self::drawn::Drawing;
 use self::layouts::SetLayout;
 use self::losses::Losses;
 use self::memory::Memory;
 use self::objects::Objects;
 use self::queries::Queries;
 use crate::capture_support::CaptureSupport;
-use crate::drawn;
+use crate::drawn::shader_stages;
 use crate::error::{Error, FAILED};
 use crate::instance::InstanceData;
 use crate::registry::vk;
@@ -53,6 +56,8 @@ pub(crate) struct Emulation {
     memory: Memory,
     objects: Objects,
     losses: Losses,
+    /// How the layer draws geometry shaders. `None` if they are the driver's, or if there are none.
+    drawing: Option<Drawing>,
     /// The values that vertex shader inputs without an attribute have. `None` if the device does
     /// not allow such inputs.
     default_attributes: Option<Arc<DefaultAttributes>>,
@@ -60,8 +65,6 @@ pub(crate) struct Emulation {
     has_first_instances: bool,
     /// Whether all queries of generated primitives are the layer's. Otherwise it only counts for streams other than 0.
     counts_generated: bool,
-    /// Whether the layer draws geometry shaders.
-    draws_geometry: bool,
     /// The device's functions for the commands that are allowed in a render pass instance, and for those that begin
     /// one.
     functions: Arc<Functions>,
@@ -85,30 +88,28 @@ impl Emulation {
         self.has_first_instances = are_allowed;
     }
 
+    /// Has the layer draw geometry shaders, which the driver does not have.
+    /// `layer_outputs` says whether vertex shaders may write `Layer` and `ViewportIndex`.
+    #[cfg(feature = "drawn")]
+    pub(crate) const fn draw_geometry(&mut self, support: &CaptureSupport, layer_outputs: bool) {
+        self.drawing = Some(Drawing::new(support, layer_outputs));
+    }
+
+    /// Whether the layer draws geometry shaders, because the program has enabled `geometryShader`, which the driver lacks.
+    pub(crate) const fn draws_geometry(&self) -> bool {
+        self.drawing.is_some()
+    }
+
     /// Sets whether all queries of generated primitives are the layer's. Before this call those of stream 0 are the
     /// driver's.
     pub(crate) const fn count_generated(&mut self, are_own: bool) {
         self.counts_generated = are_own;
     }
 
-    /// Sets whether the layer draws geometry shaders. Before this call they are the driver's.
-    pub(crate) const fn draw_geometry(&mut self, draws_geometry: bool) {
-        self.draws_geometry = draws_geometry;
-    }
-
-    /// Whether the layer draws geometry shaders, because the program has enabled `geometryShader`, which the driver lacks.
-    pub(crate) const fn draws_geometry(&self) -> bool {
-        cfg!(feature = "drawn") && self.draws_geometry
-    }
-
     /// Returns the stages for which the driver gets push constants that the program pushes for `stages`. `None` if the
     /// driver does not get them.
     fn driver_constants(&self, stages: vk::ShaderStageFlags) -> Option<vk::ShaderStageFlags> {
-        if self.draws_geometry() {
-            drawn::shader_stages::of_constants(stages)
-        } else {
-            Some(stages)
-        }
+        if self.draws_geometry() { shader_stages::of_constants(stages) } else { Some(stages) }
     }
 
     /// Whether the layer has queries of a kind, for some stream at least. Without geometry shaders there is only stream
@@ -183,10 +184,10 @@ impl Emulation {
                 memory,
                 objects,
                 losses,
+                drawing: None,
                 default_attributes,
                 has_first_instances: false,
                 counts_generated: false,
-                draws_geometry: false,
                 functions,
                 templates,
             })

@@ -111,7 +111,9 @@ impl HookedDevice {
         }?;
         emulation.allow_first_instances(creation.has_first_instances());
         emulation.count_generated(creation.counts_generated());
-        emulation.draw_geometry(creation.draws_geometry());
+        if creation.draws_geometry() {
+            emulation.draw_geometry(support, creation.has_layer_outputs());
+        }
         self.translation = Some(Translation::new(Usages::emulating(emulation.context().enabled())));
         self.emulation = Some(Arc::new(emulation));
         Ok(())

@@ -8,6 +8,7 @@
 //! * `observed`: commands that the captures must see,
 //! * `dependencies`: commands with stages and accesses, which are translated,
 //! * `drawn`: commands that name shader stages or pipeline stages, where the layer draws geometry shaders,
+//! * `lists`: the lists that are drawn in place of draws with geometry shaders,
 //! * `generated`: commands that execute or prepare device-generated commands,
 //! * `objects`: commands that create and destroy objects,
 //! * `queries`: commands of query pools,
@@ -22,6 +23,8 @@ mod drawn;
 mod entry;
 mod external;
 mod generated;
+#[cfg(feature = "drawn")]
+mod lists;
 mod objects;
 mod observed;
 mod queries;

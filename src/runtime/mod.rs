@@ -84,5 +84,7 @@ pub use pipelines::variants::Variants;
 pub use pipelines::vulkan;
 pub use recording::arena_desc::{ArenaDesc, PipelineUse};
 pub use recording::draw_arguments::{DrawCommands, LateDraws};
+#[doc(hidden)]
+pub use recording::drawn::{BoundForDraw, DirectDraw, DrawnList, DrawnShader};
 pub use recording::queries::{QueryKind, QueryPool, QueryResult, ResultTarget};
 pub use recording::{BufferSet, Capture, CaptureDesc, CaptureOrder, Captured, Recorded, Recorder};

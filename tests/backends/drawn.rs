@@ -389,7 +389,7 @@ impl Canvas {
     ) -> Result<(drawn::Drawn, Vec<u32>), LowerError> {
         let (geometry, vertex) = (Shader::new(geometry), Shader::new(&self.vertex));
         let free = drawn::output_locations(&geometry)?;
-        let fragment = drawn::fragment::lower(&Shader::new(fragment), free)?;
+        let fragment = drawn::fragment::lower(&Shader::new(fragment), free, false)?;
         validate(&fragment.words, "vulkan1.2");
         let input = VertexInput::default();
         let mut options = drawn::Options::new(&vertex, &input).unindexed(by == By::Vertices);

@@ -42,7 +42,7 @@ const PACKAGES: [Package; 8] = [
             "pipelines::pulling pipelines::pipeline pipelines::kernels pipelines::stages pipelines::variants pipelines::vulkan",
             "recording::job recording::queries recording::checks recording::capture_desc recording::set_arguments \
              recording::collect recording::plan recording::arena_desc recording::play recording::capture \
-             recording::draw_arguments recording::graphics recording::recorder",
+             recording::draw_arguments recording::drawn recording::graphics recording::recorder",
         ],
     },
     // The head of its lib.rs describes the rooms.

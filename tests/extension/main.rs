@@ -12,6 +12,7 @@ mod common;
 mod deferred_captures;
 mod descriptor_buffers;
 mod descriptor_heaps;
+mod drawn_stages;
 mod empty_captures;
 mod generated_commands;
 mod generated_queries;

@@ -218,7 +218,7 @@ fn primitive_ids_of_fragment_shaders_become_inputs() {
     );
     let shader = Shader::new(&reads);
     for (first, location) in [(0, 5), (9, 9)] {
-        let lowered = drawn::fragment::lower(&shader, first).unwrap();
+        let lowered = drawn::fragment::lower(&shader, first, false).unwrap();
         let input = lowered.primitive_id.unwrap();
         assert_eq!((input.location, input.signed), (location, true));
         common::validate(&lowered.words, "vulkan1.0");
@@ -228,7 +228,7 @@ fn primitive_ids_of_fragment_shaders_become_inputs() {
     }
     let other =
         fragment("#version 450\nlayout(location = 0) out vec4 c; void main() { c = vec4(1.0); }");
-    let lowered = drawn::fragment::lower(&Shader::new(&other), 0).unwrap();
+    let lowered = drawn::fragment::lower(&Shader::new(&other), 0, false).unwrap();
     assert_eq!((lowered.words, lowered.primitive_id), (other, None));
 
     let block = "layout(location = 3) out Block { vec2 a; layout(location = 7) mat2 b; } block;";

@@ -22,6 +22,8 @@ use self::passes::Pass;
 use super::Emulation;
 use super::descriptor_buffers::BoundBuffers;
 use super::descriptor_pools::DescriptorPools;
+#[cfg(feature = "drawn")]
+use super::drawn::DrawnInstead;
 use super::losses::Drawn;
 use super::pipelines::PipelineError;
 use super::queries::EndedQueries;
@@ -120,6 +122,9 @@ pub(crate) enum Forward {
     No,
     /// A `vkCmdDrawIndirect` with one draw, whose arguments are at this offset in this buffer.
     DrawIndirect(vk::Buffer, u64),
+    /// A list in place of a draw with a geometry shader.
+    #[cfg(feature = "drawn")]
+    Drawn(DrawnInstead),
     /// A `vkCmdBeginQuery` in place of `vkCmdBeginQueryIndexedEXT`, which the driver may not have.
     BeginQuery(vk::QueryPool, u32, vk::QueryControlFlags),
     /// A `vkCmdEndQuery` in place of `vkCmdEndQueryIndexedEXT`, which the driver may not have.
@@ -313,7 +318,12 @@ impl Captures {
     /// Logs that something is lost because of an error, unless the log has an error of that kind of the same pipeline or
     /// shaders. Recording goes on, but for lack of memory, on a lost device, and with the setting `strict`: then
     /// recording fails. Returns whether it goes on.
-    fn lose(&mut self, what: &str, drawn: Drawn, error: impl Into<PipelineError>) -> bool {
+    pub(super) fn lose(
+        &mut self,
+        what: &str,
+        drawn: Drawn,
+        error: impl Into<PipelineError>,
+    ) -> bool {
         let (error, losses) = (error.into(), &self.emulation.losses);
         if !losses.allows(&error) {
             self.refuse(what, error);
@@ -326,7 +336,7 @@ impl Captures {
     }
 
     /// What the next draw is drawn with.
-    fn drawn(&self) -> Drawn {
+    pub(super) fn drawn(&self) -> Drawn {
         Drawn { pipeline: self.state.bound_pipeline, shaders: self.state.shaders }
     }
 
@@ -380,7 +390,7 @@ impl Captures {
     ///
     /// # Safety
     /// The device is live.
-    unsafe fn with_arena(
+    pub(super) unsafe fn with_arena(
         &mut self,
         call: impl for<'a> FnOnce(&'a Emulation, ArenaAccess<'a>) -> Result<(), RuntimeError>,
     ) -> Result<(), RuntimeError> {

@@ -67,6 +67,31 @@ unsafe fn module_of_stream(
     made.map_err(|result| RuntimeError::Vulkan { call: "vkCreateShaderModule", result })
 }
 
+/// Returns the rasterization state of a create info; `None` if it does not define it.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+unsafe fn rasterization_of<'a>(
+    info: &vk::GraphicsPipelineCreateInfo<'a>,
+) -> Option<&'a vk::PipelineRasterizationStateCreateInfo<'a>> {
+    unsafe {
+        let has_it = kind(info).0.contains(Has::PRE_RASTERIZATION_SHADERS);
+        if has_it { info.p_rasterization_state.as_ref() } else { None }
+    }
+}
+
+/// Returns the vertex stream that a pipeline rasterizes.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+pub(super) unsafe fn rasterized_stream(info: &vk::GraphicsPipelineCreateInfo<'_>) -> u32 {
+    unsafe {
+        let stream =
+            rasterization_of(info).and_then(|state| all_of::<Stream<'_>>(state.p_next).next());
+        stream.map_or(0, |state| state.rasterization_stream)
+    }
+}
+
 /// Removes `VK_EXT_transform_feedback` from the create info of a pipeline. Returns the memory that `info` points to
 /// after that. Adds to `temporary` the modules that the driver needs until the pipeline is created.
 ///
@@ -82,10 +107,7 @@ pub(super) unsafe fn translated(
 ) -> Result<Below, PipelineError> {
     unsafe {
         let mut below = Below::default();
-        let has_rasterization = kind(info).0.contains(Has::PRE_RASTERIZATION_SHADERS);
-        let rasterization = info.p_rasterization_state.as_ref().filter(|_| has_rasterization);
-        let stream = rasterization.and_then(|state| all_of::<Stream<'_>>(state.p_next).next());
-        let rasterized = stream.map_or(0, |state| state.rasterization_stream);
+        let rasterized = rasterized_stream(info);
         for (number, stage) in slice(info.p_stages, info.stage_count).iter().enumerate() {
             let is_geometry = stage.stage == vk::ShaderStageFlags::GEOMETRY;
             let stream = if is_geometry { rasterized } else { 0 };
@@ -128,8 +150,8 @@ pub(super) unsafe fn translated(
         if !below.stages.is_empty() {
             info.p_stages = below.stages.as_ptr();
         }
-        if let Some(state) = rasterization
-            && stream.is_some()
+        if let Some(state) = rasterization_of(info)
+            && all_of::<Stream<'_>>(state.p_next).next().is_some()
         {
             let mut chain = Chain::copy(state.p_next);
             if let Err(error) = chain.remove::<Stream<'static>>() {
@@ -297,7 +319,9 @@ pub(super) unsafe fn flags_of(
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
-unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::Pipeline], bool) {
+pub(super) unsafe fn kind<'a>(
+    info: &vk::GraphicsPipelineCreateInfo<'a>,
+) -> (Has, &'a [vk::Pipeline], bool) {
     unsafe {
         let libraries = all_of::<vk::PipelineLibraryCreateInfoKHR<'_>>(info.p_next).next();
         let libraries = libraries.map_or(&[][..], |l| slice(l.p_libraries, l.library_count));
@@ -314,10 +338,10 @@ unsafe fn kind<'a>(info: &vk::GraphicsPipelineCreateInfo<'a>) -> (Has, &'a [vk::
     }
 }
 
-fn stage_of<'a>(
-    stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
+pub(super) fn stage_of<'a, 'b>(
+    stages: &'a [vk::PipelineShaderStageCreateInfo<'b>],
     stage: vk::ShaderStageFlags,
-) -> Option<&'a vk::PipelineShaderStageCreateInfo<'a>> {
+) -> Option<&'a vk::PipelineShaderStageCreateInfo<'b>> {
     stages.iter().find(|found| found.stage == stage)
 }
 
@@ -370,7 +394,7 @@ unsafe fn captured_stages(
 ///
 /// # Safety
 /// The structure is valid for `vkCreateGraphicsPipelines`.
-unsafe fn module_of(
+pub(super) unsafe fn module_of(
     emulation: &Emulation,
     stage: &vk::PipelineShaderStageCreateInfo<'_>,
 ) -> Result<Option<ShaderModule>, PipelineError> {

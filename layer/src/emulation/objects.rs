@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use vkxfb::runtime::RuntimeError;
 use vkxfb_rewriter::lower::Effects;
 
+use super::drawn::FoundDrawn;
 use super::layouts::{OF_BUFFERS, PipelineLayout, SetLayout};
 use super::pipelines::{Found, Parts};
 use super::queries::Queries;
@@ -87,6 +88,8 @@ pub(crate) struct Objects {
     /// The graphics pipelines that capture, or whose primitives of streams other than 0 are counted, and those that
     /// cannot be captured.
     pub(super) pipelines: Table<vk::Pipeline, Found>,
+    /// The graphics pipelines with geometry shaders that the layer draws, and those that cannot be drawn.
+    pub(super) drawn: Table<vk::Pipeline, FoundDrawn>,
     /// The layer's queries for query pools in which the layer emulates queries.
     pub(crate) queries: Table<vk::QueryPool, Arc<Queries>>,
 }
@@ -133,6 +136,7 @@ impl Objects {
     pub(super) fn pipeline_destroyed(&self, handle: vk::Pipeline) {
         _ = self.pipelines.remove(handle);
         _ = self.libraries.remove(handle);
+        _ = self.drawn.remove(handle);
     }
 
     /// Removes a shader object that is about to be destroyed, and the pipelines that the layer made with this object.
@@ -229,6 +233,7 @@ impl Objects {
     /// Removes the data of all objects, because the device is about to be destroyed.
     pub(crate) fn clear(&self) {
         self.pipelines.clear();
+        self.drawn.clear();
         self.libraries.clear();
         self.shader_pipelines.clear();
         self.shaders.clear();

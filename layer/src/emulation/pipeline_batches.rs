@@ -5,6 +5,7 @@
 use ash::vk;
 
 use super::Emulation;
+use super::drawn::{DrawnBelow, FoundDrawn, replaced};
 use super::graphics_pipelines::{Below, Own, capturing, flags_of, translated};
 use super::objects::Objects;
 use super::pipelines::PipelineError;
@@ -80,6 +81,9 @@ struct Batch {
     /// For each element of `infos`, its index in the program's array; in ascending order.
     numbers: Vec<usize>,
     own: Vec<Own>,
+    /// For each element of `infos`, what the layer keeps of a geometry shader that it draws, with the memory that the
+    /// create info points to.
+    drawn: Vec<Option<(FoundDrawn, DrawnBelow)>>,
     /// Shader modules of the layer that the driver needs until the pipelines are created.
     temporary: Vec<vk::ShaderModule>,
 }
@@ -96,18 +100,25 @@ impl Batch {
         &mut self,
         emulation: &Emulation,
         number: usize,
-        info: &Info,
+        given: &Info,
         cache: vk::PipelineCache,
     ) -> Result<(), PipelineError> {
         unsafe {
-            let own = capturing(emulation, info, cache)?;
-            let mut info = *info;
+            let own = capturing(emulation, given, cache)?;
+            let mut info = *given;
             let mut below = translated(emulation, &mut info, &mut self.temporary)?;
+            let drawn = match &emulation.drawing {
+                Some(drawing) => {
+                    replaced(emulation, drawing, given, &mut info, &mut self.temporary)?
+                }
+                None => None,
+            };
             rebase(&mut info, &mut below, &self.numbers)?;
             self.infos.push(info);
             self.below.push(below);
             self.numbers.push(number);
             self.own.push(own);
+            self.drawn.push(drawn);
         }
         Ok(())
     }
@@ -127,8 +138,14 @@ impl Batch {
         // A driver may leave an element unchanged if it fails to create that pipeline.
         let mut made = vec![vk::Pipeline::null(); self.infos.len()];
         let result = create(made.len() as u32, self.infos.as_ptr(), made.as_mut_ptr());
-        for ((pipeline, number), own) in made.into_iter().zip(self.numbers).zip(self.own) {
+        let kept = self.own.into_iter().zip(self.drawn);
+        for ((pipeline, number), (own, drawn)) in made.into_iter().zip(self.numbers).zip(kept) {
             pipelines[number] = pipeline;
+            if pipeline != vk::Pipeline::null()
+                && let Some((drawn, _)) = drawn
+            {
+                _ = objects.drawn.insert(pipeline, drawn);
+            }
             match own {
                 _ if pipeline == vk::Pipeline::null() => {}
                 Own::Nothing => {}

@@ -80,6 +80,9 @@ pub(super) enum PipelineError {
     /// A structure in the chain has to be changed, but comes after an unknown structure.
     #[error(transparent)]
     Chain(crate::error::Error),
+    #[cfg(feature = "drawn")]
+    #[error("geometry shaders are not drawn with {0}")]
+    NotDrawn(&'static str),
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
@@ -101,6 +104,12 @@ impl PipelineError {
             _ => self.runtime().and_then(RuntimeError::vk_result),
         };
         result.unwrap_or(vk::Result::ERROR_UNKNOWN)
+    }
+
+    /// The error of a shader that cannot be lowered.
+    #[cfg(feature = "drawn")]
+    pub(super) fn of_lowering(error: LowerError) -> Self {
+        Self::Variant(error.into())
     }
 
     /// Whether memory ran out. What the program asked for is possible otherwise.
@@ -179,10 +188,10 @@ impl Dynamic {
 #[derive(Debug, Clone)]
 pub(super) struct InputPart {
     /// The vertex input. `Err` has the reason why captures cannot read vertices with it.
-    vertex_input: Result<VertexInput, String>,
-    topology: vk::PrimitiveTopology,
-    restart: bool,
-    dynamic: Dynamic,
+    pub(super) vertex_input: Result<VertexInput, String>,
+    pub(super) topology: vk::PrimitiveTopology,
+    pub(super) restart: bool,
+    pub(super) dynamic: Dynamic,
 }
 
 /// A shader of a graphics pipeline or library.
@@ -268,12 +277,12 @@ pub(super) struct ShaderPart {
     /// The stages that a capture runs. `None` if draws are neither captured nor counted.
     stages: Option<CapturedStages>,
     layout: Option<Arc<PipelineLayout>>,
-    provoking_vertex: ProvokingVertex,
+    pub(super) provoking_vertex: ProvokingVertex,
     /// The number of control points of a patch; at least 1.
     patch_control_points: u32,
     domain_origin: DomainOrigin,
     discard: bool,
-    dynamic: Dynamic,
+    pub(super) dynamic: Dynamic,
 }
 
 /// The parts of a graphics pipeline that are needed for captures. A part is `None` if neither the pipeline itself nor a
@@ -354,18 +363,29 @@ impl StagePart {
     ) -> Result<Self, PipelineError> {
         let model = run_stage(stage.stage).ok_or(PipelineError::Stage(stage.stage))?;
         unsafe {
-            let specialization = match stage.p_specialization_info.as_ref() {
-                None => Vec::new(),
-                Some(info) => vulkan::specialization(info)?
-                    .into_iter()
-                    .map(|constant| (constant.constant_id, constant.data.to_vec()))
-                    .collect(),
-            };
+            let specialization = Self::constants_of(stage)?;
             let entry_point = CStr::from_ptr(stage.p_name).to_str();
             let entry_point = entry_point.map_err(|_| PipelineError::EntryPoint)?.to_owned();
             let mappings = Arc::new(Mappings::of_chain(stage.p_next));
             Ok(Self { words, model, entry_point, specialization, mappings })
         }
+    }
+
+    /// Copies the values of specialization constants from a shader stage.
+    ///
+    /// # Errors
+    /// A specialization constant's value lies outside of `pData`.
+    ///
+    /// # Safety
+    /// The contract of [`InputPart::new`].
+    pub(super) unsafe fn constants_of(
+        stage: &vk::PipelineShaderStageCreateInfo<'_>,
+    ) -> Result<Vec<(u32, Vec<u8>)>, PipelineError> {
+        let Some(info) = (unsafe { stage.p_specialization_info.as_ref() }) else {
+            return Ok(Vec::new());
+        };
+        let constants = unsafe { vulkan::specialization(info) }?.into_iter();
+        Ok(constants.map(|constant| (constant.constant_id, constant.data.to_vec())).collect())
     }
 
     pub(super) fn words(&self) -> &[u32] {
@@ -438,14 +458,17 @@ impl StagePart {
         Some(Self { words: rest.into(), model, entry_point, specialization, mappings })
     }
 
-    fn constants(&self) -> Vec<SpecializationConstant<'_>> {
-        self.specialization
-            .iter()
+    pub(super) fn constants(&self) -> Vec<SpecializationConstant<'_>> {
+        Self::borrowed(&self.specialization)
+    }
+
+    pub(super) fn borrowed(all: &[(u32, Vec<u8>)]) -> Vec<SpecializationConstant<'_>> {
+        all.iter()
             .map(|(constant_id, data)| SpecializationConstant { constant_id: *constant_id, data })
             .collect()
     }
 
-    fn shader<'a>(&'a self, constants: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
+    pub(super) fn shader<'a>(&'a self, constants: &'a [SpecializationConstant<'a>]) -> Shader<'a> {
         Shader::new(&self.words)
             .stage(self.model)
             .entry_point(self.entry_point.as_str())

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ash::vk;
-use spirv::{ExecutionModel, Op};
+use spirv::{Capability, ExecutionModel, Op};
 use vkxfb_rewriter::lower::streams::strip_streams;
 use vkxfb_rewriter::lower::strip::strip_xfb;
 use vkxfb_rewriter::vulkan::RUN_STAGES;
@@ -56,9 +56,11 @@ impl Stripped {
     /// Returns the layer's data of the module. `None` if captures do not need the module. Captures need each module
     /// that was rewritten for the driver, and each module with a shader before rasterization: that shader may run
     /// before one that captures, or be a geometry shader in a pipeline that rasterizes a stream other than 0.
-    pub(crate) fn kept(&self, words: &[u32]) -> Option<ShaderModule> {
+    /// Where the layer draws geometry shaders, it also needs those with a fragment shader.
+    pub(crate) fn kept(&self, words: &[u32], draws_geometry: bool) -> Option<ShaderModule> {
         let kept = RUN_STAGES.map(|(model, _)| model);
-        let is_kept = self.words.is_some() || has_shader(words, &kept);
+        let is_drawn = || draws_geometry && has_shader(words, &[ExecutionModel::Fragment]);
+        let is_kept = self.words.is_some() || has_shader(words, &kept) || is_drawn();
         is_kept.then(|| self.module(words))
     }
 
@@ -67,6 +69,66 @@ impl Stripped {
         let Self { captures, has_streams, .. } = *self;
         ShaderModule { words: words.into(), captures, has_streams }
     }
+}
+
+/// An empty compute shader: what a driver without geometry shaders gets for a module that needs them. Pipelines get
+/// modules that are made of the application's words.
+pub(crate) const PLACEHOLDER: [u32; 35] = [
+    // The header: 5 is the bound of the IDs.
+    0x0723_0203,
+    0x0001_0000,
+    0,
+    5,
+    0,
+    // OpCapability Shader, OpMemoryModel Logical GLSL450
+    2 << 16 | 17,
+    1,
+    3 << 16 | 14,
+    0,
+    1,
+    // OpEntryPoint GLCompute %1 "main", OpExecutionMode %1 LocalSize 1 1 1
+    5 << 16 | 15,
+    5,
+    1,
+    0x6e69_616d,
+    0,
+    6 << 16 | 16,
+    1,
+    17,
+    1,
+    1,
+    1,
+    // %2 = OpTypeVoid, %3 = OpTypeFunction %2, %1 = OpFunction %2 None %3
+    2 << 16 | 19,
+    2,
+    3 << 16 | 33,
+    3,
+    2,
+    5 << 16 | 54,
+    2,
+    1,
+    0,
+    3,
+    // %4 = OpLabel, OpReturn, OpFunctionEnd
+    2 << 16 | 248,
+    4,
+    1 << 16 | 253,
+    1 << 16 | 56,
+];
+
+/// Whether a module needs geometry shaders: it declares the capability, which fragment shaders that read `PrimitiveId`
+/// need, too.
+pub(crate) fn needs_geometry(words: &[u32]) -> bool {
+    let mut rest = words.get(5..).unwrap_or_default();
+    while let [head, capability, ..] = rest
+        && *head == 2 << 16 | Op::Capability as u32
+    {
+        if *capability == Capability::Geometry as u32 {
+            return true;
+        }
+        rest = &rest[2..];
+    }
+    false
 }
 
 /// Whether a module has an entry point of one of these execution models. The instructions are not

@@ -13,7 +13,7 @@ use crate::drawn::{shader_stages, stages};
 use crate::emulation::layouts::{PipelineLayout, SetLayout};
 use crate::emulation::objects::Buffer;
 use crate::emulation::queries::kind_of;
-use crate::emulation::shader_modules::Stripped;
+use crate::emulation::shader_modules::{PLACEHOLDER, Stripped, needs_geometry};
 use crate::translate::usages::usage_of_buffer;
 use crate::translate::{Arena, Kind, OUT_OF_MEMORY, RenderPass, Views, passes, usages};
 
@@ -286,9 +286,14 @@ unsafe extern "system" fn create_shader_module(
                 below.p_code = stripped.as_ptr();
                 below.code_size = size_of_val(&stripped[..]);
             }
+            let draws_geometry = emulation.draws_geometry();
+            if draws_geometry && needs_geometry(words) {
+                below.p_code = PLACEHOLDER.as_ptr();
+                below.code_size = size_of_val(&PLACEHOLDER);
+            }
             let result = next(device, &raw const below, allocator, module);
             if result == vk::Result::SUCCESS
-                && let Some(known) = stripped.kept(words)
+                && let Some(known) = stripped.kept(words, draws_geometry)
             {
                 _ = emulation.objects().shader_modules.insert(*module, known);
             }
@@ -331,8 +336,9 @@ unsafe extern "system" fn module_info_identifier(
         with_device("vkGetShaderModuleCreateInfoIdentifierEXT", (), device, |data| {
             data.next.module_info_identifier?(device, info, identifier);
             let words = std::slice::from_raw_parts((*info).p_code, (*info).code_size / 4);
-            let known = Stripped::of(words, 0).kept(words);
-            let objects = data.emulation.as_ref()?.objects();
+            let emulation = data.emulation.as_ref()?;
+            let known = Stripped::of(words, 0).kept(words, emulation.draws_geometry());
+            let objects = emulation.objects();
             objects.identified.insert(&*identifier, known);
             Some(())
         });

@@ -2,10 +2,12 @@
 
 use vkxfb::runtime::descriptor_heaps::BoundHeaps;
 use vkxfb::runtime::{
-    ByteCountDraw, ConditionalRendering, CounterBuffer, Draw, DrawIndexed, IndirectDraw,
+    ByteCountDraw, ConditionalRendering, CounterBuffer, DirectDraw, Draw, DrawIndexed, IndirectDraw,
 };
 
 use super::commands::{Observer, observer_hooks};
+#[cfg(feature = "drawn")]
+use super::lists::draw_instead;
 use crate::chain::slice;
 use crate::command_buffers::{
     CommandBufferState, FastPath, executed, fast_path, inherited_heaps, observe, track, waits, with,
@@ -112,6 +114,8 @@ unsafe fn instead(state: &mut CommandBufferState, cmd: vk::CommandBuffer, other:
                     &arguments::DrawIndirect { buffer, offset, draw_count: 1, stride },
                 );
             }
+            #[cfg(feature = "drawn")]
+            Forward::Drawn(instead) => draw_instead(state, cmd, &instead),
             Forward::BeginQuery(query_pool, query, flags) => {
                 state.record(cmd, &arguments::BeginQuery { query_pool, query, flags });
             }
@@ -270,14 +274,17 @@ observed! {
     WhileActive draw(a: Draw) |c| {
         let arguments::Draw { vertex_count, instance_count, first_vertex, first_instance } = *a;
         let draw = Draw { vertex_count, instance_count, first_vertex, first_instance };
-        c.draw(|recorder, topology| recorder.draw(topology, &draw))
+        let forward = c.draw(|recorder, topology| recorder.draw(topology, &draw));
+        c.replace_draw(forward, |_| Some(DirectDraw::Vertices(draw)))
     };
     WhileActive draw_indexed(a: DrawIndexed) |c| {
         let arguments::DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance } = *a;
         let draw = DrawIndexed { index_count, instance_count, first_index, vertex_offset, first_instance };
-        c.draw(|recorder, topology| recorder.draw_indexed(topology, &draw))
+        let forward = c.draw(|recorder, topology| recorder.draw_indexed(topology, &draw));
+        c.replace_draw(forward, |indices| Some(DirectDraw::Indexed(draw, indices?)))
     };
-    WhileActive draw_multi_ext(a: DrawMultiExt) |c| c.draw(|recorder, topology| {
+    WhileActive draw_multi_ext(a: DrawMultiExt) |c| {
+        let forward = c.draw(|recorder, topology| {
         let arguments::DrawMultiExt { instance_count, first_instance, .. } = *a;
         let draws: Vec<Draw> = (0..a.draw_count as usize)
             .map(|number| {
@@ -288,7 +295,10 @@ observed! {
             .collect();
         recorder.draw_multi(topology, &draws)
     });
-    WhileActive draw_multi_indexed_ext(a: DrawMultiIndexedExt) |c| c.draw(|recorder, topology| {
+        c.lose_draw(forward, "several draws in a command")
+    };
+    WhileActive draw_multi_indexed_ext(a: DrawMultiIndexedExt) |c| {
+        let forward = c.draw(|recorder, topology| {
         let common = a.p_vertex_offset.as_ref();
         let draws: Vec<DrawIndexed> = (0..a.draw_count as usize)
             .map(|number| {
@@ -304,27 +314,33 @@ observed! {
             .collect();
         recorder.draw_multi_indexed(topology, &draws)
     });
+        c.lose_draw(forward, "several draws in a command")
+    };
     WhileActive draw_indirect(a: DrawIndirect) |c| {
         let arguments::DrawIndirect { buffer, offset, draw_count, stride } = *a;
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count: None };
-        c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
+        let forward = c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw));
+        c.lose_draw(forward, "indirect draws")
     };
     WhileActive draw_indexed_indirect(a: DrawIndexedIndirect) |c| {
         let arguments::DrawIndexedIndirect { buffer, offset, draw_count, stride } = *a;
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count: None };
-        c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
+        let forward = c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw));
+        c.lose_draw(forward, "indirect draws")
     };
     WhileActive draw_indirect_count(a: DrawIndirectCount) |c| {
         let arguments::DrawIndirectCount { buffer, offset, max_draw_count: draw_count, stride, .. } = *a;
         let count = Some((a.count_buffer, a.count_buffer_offset));
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
-        c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw))
+        let forward = c.draw(|recorder, topology| recorder.draw_indirect(topology, &draw));
+        c.lose_draw(forward, "indirect draws")
     };
     WhileActive draw_indexed_indirect_count(a: DrawIndexedIndirectCount) |c| {
         let arguments::DrawIndexedIndirectCount { buffer, offset, max_draw_count: draw_count, stride, .. } = *a;
         let count = Some((a.count_buffer, a.count_buffer_offset));
         let draw = IndirectDraw { buffer, offset, draw_count, stride, count };
-        c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw))
+        let forward = c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw));
+        c.lose_draw(forward, "indirect draws")
     };
     Always draw_indirect_byte_count_ext(a: DrawIndirectByteCountExt) |c| c.draw_byte_count(ByteCountDraw {
         instance_count: a.instance_count,

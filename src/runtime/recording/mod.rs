@@ -29,6 +29,7 @@ mod capture_desc;
 mod checks;
 mod collect;
 pub(crate) mod draw_arguments;
+pub(crate) mod drawn;
 mod graphics;
 mod job;
 mod plan;

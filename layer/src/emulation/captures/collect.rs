@@ -454,7 +454,7 @@ impl Captures {
     /// Whether captures must observe draws: because draws are collected, or because a draw that
     /// rasterizes a stream other than 0 may have to be rejected.
     pub(crate) fn observes_draws(&self) -> bool {
-        self.is_active() || self.state.rasterization_stream != 0
+        self.is_active() || self.state.rasterization_stream != 0 || self.emulation.draws_geometry()
     }
 
     /// Looks up the pipeline with which draws of the bound graphics pipeline or shader objects are captured. Does

@@ -7,6 +7,7 @@ use spirv::{BuiltIn, Capability, Decoration, Op, StorageClass};
 
 use crate::lower::LowerError;
 use crate::lower::drawn::Options;
+use crate::lower::drawn::fragment::add_layer_capability;
 use crate::lower::interface::{built_in, interface_types};
 use crate::spirv::declarations::{Declarations, Type, Variable};
 use crate::spirv::emit::{Builder, Code};
@@ -327,7 +328,6 @@ impl DrawnOutputs {
 
     /// Adds the capabilities that vertex shaders need for built-in outputs.
     fn add_capabilities(&self, module: &mut Module, declarations: &Declarations) {
-        let is_core = module.version() >= (1, 5);
         for (which, capability) in [
             (BuiltIn::ClipDistance, Capability::ClipDistance),
             (BuiltIn::CullDistance, Capability::CullDistance),
@@ -337,9 +337,8 @@ impl DrawnOutputs {
             if !self.is_written(declarations, which) {
                 continue;
             }
-            if matches!(which, BuiltIn::Layer | BuiltIn::ViewportIndex) && !is_core {
-                module.add_extension("SPV_EXT_shader_viewport_index_layer");
-                module.add_capability(Capability::ShaderViewportIndexLayerEXT);
+            if matches!(which, BuiltIn::Layer | BuiltIn::ViewportIndex) {
+                add_layer_capability(module, capability);
             } else {
                 module.add_capability(capability);
             }

@@ -98,6 +98,11 @@ impl ArenaBlock {
             // the descriptor plan, shaders cannot access the arena.
             vk::BufferUsageFlags::empty()
         };
+        // The parameters of a drawn list are read as a vertex attribute.
+        let vertices = match kind {
+            PartKind::Upload => vk::BufferUsageFlags::VERTEX_BUFFER,
+            PartKind::Scratch => vk::BufferUsageFlags::empty(),
+        };
         // Captures with descriptor heaps may read a copy of push data as uniform buffers.
         let uniform = match ctx.heap_commands() {
             Some(_) => vk::BufferUsageFlags::UNIFORM_BUFFER,
@@ -108,6 +113,7 @@ impl ArenaBlock {
             size,
             usage: addresses
                 | uniform
+                | vertices
                 | vk::BufferUsageFlags::STORAGE_BUFFER
                 | vk::BufferUsageFlags::INDIRECT_BUFFER
                 | vk::BufferUsageFlags::TRANSFER_SRC

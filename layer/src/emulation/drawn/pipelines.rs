@@ -1,0 +1,348 @@
+//! Makes the create info of a pipeline whose vertex shader is merged with the geometry shader.
+
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::GraphicsPipelineLibraryFlagsEXT as Has;
+use vkxfb::runtime::{DrawnShader, RuntimeError};
+use vkxfb_rewriter::lower::Shader;
+use vkxfb_rewriter::lower::drawn::{self, Options, PARAMETERS_LOCATION, fragment};
+use vkxfb_rewriter::vertex_input::VertexInput;
+
+use crate::chain::slice;
+use crate::emulation::Emulation;
+use crate::emulation::default_attributes::Inputs;
+use crate::emulation::drawn::{Drawing, DrawnPipeline, FoundDrawn};
+use crate::emulation::graphics_pipelines::{
+    flags_of, kind, module_of, rasterized_stream, stage_of,
+};
+use crate::emulation::pipelines::{InputPart, PipelineError, ShaderPart, StagePart};
+use crate::emulation::shader_modules::{Stripped, needs_geometry};
+
+type Info = vk::GraphicsPipelineCreateInfo<'static>;
+type Stage = vk::PipelineShaderStageCreateInfo<'static>;
+type Flags = vk::PipelineCreateFlags2KHR;
+
+/// Memory for the create info of a driver's pipeline, which points to it.
+#[derive(Default)]
+pub(in crate::emulation) struct DrawnBelow {
+    stages: Vec<Stage>,
+    binding: Box<[vk::VertexInputBindingDescription]>,
+    attribute: Box<[vk::VertexInputAttributeDescription]>,
+    input: Box<vk::PipelineVertexInputStateCreateInfo<'static>>,
+    assembly: Box<vk::PipelineInputAssemblyStateCreateInfo<'static>>,
+    rasterization: Box<vk::PipelineRasterizationStateCreateInfo<'static>>,
+    dynamic_states: Vec<vk::DynamicState>,
+    dynamic: Box<vk::PipelineDynamicStateCreateInfo<'static>>,
+}
+
+/// The merged shader of a pipeline, and its fragment shader if that was rewritten.
+struct Merged {
+    drawn: drawn::Drawn,
+    fragment: Option<Vec<u32>>,
+    vertex_input: VertexInput,
+}
+
+/// If a pipeline has a geometry shader, replaces its stages in `info`, the create info for the driver, by a merged vertex
+/// shader, and returns the pipeline's data, with memory that `info` points to. If the geometry shader cannot be drawn, the
+/// driver gets a pipeline that draws nothing, and the reason is returned. `given` is the program's create info. Adds to
+/// `temporary` the modules that the driver needs until the pipeline is created.
+///
+/// # Errors
+/// Memory ran out, or the device is lost; with the setting `strict` the geometry shader cannot be drawn.
+///
+/// # Safety
+/// The structures are valid for `vkCreateGraphicsPipelines`, and the device is live.
+pub(in crate::emulation) unsafe fn replaced(
+    emulation: &Emulation,
+    drawing: &Drawing,
+    given: &Info,
+    info: &mut Info,
+    temporary: &mut Vec<vk::ShaderModule>,
+) -> Result<Option<(FoundDrawn, DrawnBelow)>, PipelineError> {
+    unsafe {
+        let stages = slice(given.p_stages, given.stage_count);
+        if stage_of(stages, vk::ShaderStageFlags::GEOMETRY).is_none() {
+            return without_geometry(emulation, stages, info);
+        }
+        let mut below = DrawnBelow::default();
+        let made = merged(emulation, drawing, given).and_then(|(merged, input, shader)| {
+            let fragment = merged.fragment.as_deref();
+            let words = [Some(&merged.drawn.words[..]), fragment];
+            let modules = words.map(|words| words.map(|words| module(emulation, words, temporary)));
+            let [Some(vertex), fragment] = modules else { return Err(PipelineError::Module) };
+            let modules = (vertex?, fragment.transpose()?);
+            below.draws(drawing, given, info, &merged, modules);
+            let parts = (merged, input, shader);
+            pipeline_of(parts).map_err(PipelineError::Runtime)
+        });
+        match made {
+            Ok(pipeline) => Ok(Some((Ok(Arc::new(pipeline)), below))),
+            Err(error) if emulation.losses.allows(&error) => {
+                tracing::error!("a pipeline with a geometry shader draws nothing: {error}");
+                below.draws_nothing(info);
+                Ok(Some((Err(Arc::new(error)), below)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Handles a pipeline without a geometry shader: the driver has no module for a fragment shader that reads `PrimitiveId`,
+/// so the pipeline draws nothing.
+///
+/// # Errors
+/// With the setting `strict` such a fragment shader is an error.
+///
+/// # Safety
+/// The contract of [`replaced`].
+unsafe fn without_geometry(
+    emulation: &Emulation,
+    stages: &[Stage],
+    info: &mut Info,
+) -> Result<Option<(FoundDrawn, DrawnBelow)>, PipelineError> {
+    let fragment = stage_of(stages, vk::ShaderStageFlags::FRAGMENT);
+    let known = match fragment {
+        Some(stage) if unsafe { kind(info).0 }.contains(Has::FRAGMENT_SHADER) => {
+            unsafe { module_of(emulation, stage) }?
+        }
+        _ => None,
+    };
+    if !known.is_some_and(|module| needs_geometry(&module.words)) {
+        return Ok(None);
+    }
+    let what = "a fragment shader that reads PrimitiveId and no geometry shader";
+    let error = PipelineError::NotDrawn(what);
+    if !emulation.losses.allows(&error) {
+        return Err(error);
+    }
+    let mut below = DrawnBelow::default();
+    unsafe { below.draws_nothing(info) };
+    Ok(Some((Err(Arc::new(error)), below)))
+}
+
+fn pipeline_of(
+    (merged, input, shader): (Merged, InputPart, ShaderPart),
+) -> Result<DrawnPipeline, RuntimeError> {
+    let dynamic =
+        super::Dynamic { provoking_vertex: shader.dynamic.provoking_vertex, ..input.dynamic };
+    Ok(DrawnPipeline {
+        shader: DrawnShader::new(&merged.drawn, &merged.vertex_input)?,
+        list: list_of(merged.drawn.geometry.output_vertices),
+        vertex_input: merged.vertex_input,
+        topology: input.topology,
+        restart: input.restart,
+        provoking_vertex: shader.provoking_vertex,
+        dynamic,
+    })
+}
+
+/// Merges the vertex and the geometry shader of a pipeline.
+///
+/// # Errors
+/// The geometry shader cannot be drawn.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+unsafe fn merged(
+    emulation: &Emulation,
+    drawing: &Drawing,
+    info: &Info,
+) -> Result<(Merged, InputPart, ShaderPart), PipelineError> {
+    unsafe {
+        let stages = slice(info.p_stages, info.stage_count);
+        let (_, libraries, is_library) = kind(info);
+        if is_library || !libraries.is_empty() {
+            return Err(PipelineError::NotDrawn("pipeline libraries"));
+        }
+        if flags_of(info).contains(Flags::from_raw(1 << 36)) {
+            return Err(PipelineError::NotDrawn("descriptor heaps"));
+        }
+        if stage_of(stages, vk::ShaderStageFlags::TESSELLATION_CONTROL).is_some() {
+            return Err(PipelineError::NotDrawn("tessellation shaders"));
+        }
+        let part = |stage| {
+            let Some(stage) = stage_of(stages, stage) else { return Ok(None) };
+            let module = module_of(emulation, stage)?.ok_or(PipelineError::Module)?;
+            // Only one vertex stream is drawn. Others may be captured.
+            let drawn = Stripped::of(&module.words, rasterized_stream(info)).words;
+            StagePart::new(stage, drawn.map_or(module.words, Into::into)).map(Some)
+        };
+        let vertex = part(vk::ShaderStageFlags::VERTEX)?.ok_or(PipelineError::Module)?;
+        let geometry = part(vk::ShaderStageFlags::GEOMETRY)?.ok_or(PipelineError::Module)?;
+        let input = InputPart::new(info);
+        if input.dynamic.vertex_input {
+            return Err(PipelineError::NotDrawn("dynamic vertex input"));
+        }
+        let shader = ShaderPart::new(info, None, None);
+        let (of_vertex, of_geometry) = (vertex.constants(), geometry.constants());
+        let (vertex, geometry) = (vertex.shader(&of_vertex), geometry.shader(&of_geometry));
+        let fragment = match stage_of(stages, vk::ShaderStageFlags::FRAGMENT) {
+            None => None,
+            Some(stage) => {
+                let module = module_of(emulation, stage)?.ok_or(PipelineError::Module)?;
+                let constants = StagePart::constants_of(stage)?;
+                let constants = StagePart::borrowed(&constants);
+                let name = std::ffi::CStr::from_ptr(stage.p_name).to_str();
+                let name = name.map_err(|_| PipelineError::EntryPoint)?;
+                let given = Shader::new(&module.words).entry_point(name).specialization(&constants);
+                let first =
+                    drawn::output_locations(&geometry).map_err(PipelineError::of_lowering)?;
+                let lowered = fragment::lower(&given, first, drawing.layer_outputs);
+                let lowered = lowered.map_err(PipelineError::of_lowering)?;
+                let is_changed = lowered.words[..] != module.words[..];
+                Some((lowered, is_changed))
+            }
+        };
+        let given = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
+        let inputs = Inputs::new(&vertex, emulation.default_attributes.as_ref());
+        let vertex_input = inputs.complete(&given).into_owned();
+        let mut options = Options::new(&vertex, &vertex_input)
+            .layer_outputs(drawing.layer_outputs)
+            .unindexed(true);
+        options.primitive_id = fragment.as_ref().and_then(|(fragment, _)| fragment.primitive_id);
+        let drawn = drawn::lower(&geometry, &options).map_err(PipelineError::of_lowering)?;
+        let fragment = fragment.filter(|(_, is_changed)| *is_changed);
+        let fragment = fragment.map(|(fragment, _)| fragment.words);
+        Ok((Merged { drawn, fragment, vertex_input }, input, shader))
+    }
+}
+
+/// Creates a module for the driver.
+///
+/// # Errors
+/// The module cannot be created.
+///
+/// # Safety
+/// The device is live.
+unsafe fn module(
+    emulation: &Emulation,
+    words: &[u32],
+    temporary: &mut Vec<vk::ShaderModule>,
+) -> Result<vk::ShaderModule, PipelineError> {
+    let info = vk::ShaderModuleCreateInfo::default().code(words);
+    let made = unsafe { emulation.context().device().create_shader_module(&info, None) };
+    let call = "vkCreateShaderModule";
+    let made = made.map_err(|result| RuntimeError::Vulkan { call, result })?;
+    temporary.push(made);
+    Ok(made)
+}
+
+/// The topology of the list of primitives of this number of vertices.
+const fn list_of(vertices: u32) -> vk::PrimitiveTopology {
+    match vertices {
+        1 => vk::PrimitiveTopology::POINT_LIST,
+        2 => vk::PrimitiveTopology::LINE_LIST,
+        _ => vk::PrimitiveTopology::TRIANGLE_LIST,
+    }
+}
+
+impl DrawnBelow {
+    /// Changes the create info to one that draws the lists of a merged shader. `vertex` and `fragment` are the modules of
+    /// the layer.
+    ///
+    /// # Safety
+    /// The structures are valid for `vkCreateGraphicsPipelines`.
+    unsafe fn draws(
+        &mut self,
+        drawing: &Drawing,
+        given: &Info,
+        info: &mut Info,
+        merged: &Merged,
+        (vertex, fragment): (vk::ShaderModule, Option<vk::ShaderModule>),
+    ) {
+        unsafe {
+            // `info` may have other modules than `given`: without transform feedback.
+            let stages = slice(info.p_stages, info.stage_count);
+            let geometry =
+                stage_of(slice(given.p_stages, given.stage_count), vk::ShaderStageFlags::GEOMETRY);
+            let name = geometry.map_or(std::ptr::null(), |stage| stage.p_name);
+            self.stages.push(Stage {
+                stage: vk::ShaderStageFlags::VERTEX,
+                module: vertex,
+                p_name: name,
+                ..Stage::default()
+            });
+            if let Some(stage) = stage_of(stages, vk::ShaderStageFlags::FRAGMENT) {
+                // The values of specialization constants are in the words that were rewritten.
+                self.stages.push(match fragment {
+                    Some(module) => Stage {
+                        module,
+                        p_next: std::ptr::null(),
+                        p_specialization_info: std::ptr::null(),
+                        ..*stage
+                    },
+                    None => *stage,
+                });
+            }
+        }
+        self.set_stages(info);
+        let (binding, format) = (drawing.binding, vk::Format::R32G32_UINT);
+        let input_rate = vk::VertexInputRate::INSTANCE;
+        let stride = 0;
+        self.binding =
+            Box::new([vk::VertexInputBindingDescription { binding, stride, input_rate }]);
+        let (location, offset) = (PARAMETERS_LOCATION, 0);
+        self.attribute =
+            Box::new([vk::VertexInputAttributeDescription { location, binding, format, offset }]);
+        *self.input = vk::PipelineVertexInputStateCreateInfo {
+            vertex_binding_description_count: 1,
+            p_vertex_binding_descriptions: self.binding.as_ptr(),
+            vertex_attribute_description_count: 1,
+            p_vertex_attribute_descriptions: self.attribute.as_ptr(),
+            ..Default::default()
+        };
+        info.p_vertex_input_state = &raw const *self.input;
+        self.assemble(list_of(merged.drawn.geometry.output_vertices), info);
+        unsafe { self.keep_dynamic(info) };
+    }
+
+    /// Changes the create info to one that draws nothing: it has the vertex shader alone, and discards rasterization.
+    ///
+    /// # Safety
+    /// The structures are valid for `vkCreateGraphicsPipelines`.
+    unsafe fn draws_nothing(&mut self, info: &mut Info) {
+        unsafe {
+            let stages = slice(info.p_stages, info.stage_count);
+            self.stages.clear();
+            self.stages.extend(stage_of(stages, vk::ShaderStageFlags::VERTEX));
+            self.set_stages(info);
+            self.assemble(vk::PrimitiveTopology::POINT_LIST, info);
+            if let Some(state) = info.p_rasterization_state.as_ref() {
+                *self.rasterization = *state;
+                self.rasterization.rasterizer_discard_enable = vk::TRUE;
+                info.p_rasterization_state = &raw const *self.rasterization;
+            }
+            self.keep_dynamic(info);
+        }
+    }
+
+    fn set_stages(&self, info: &mut Info) {
+        info.stage_count = self.stages.len() as u32;
+        info.p_stages = self.stages.as_ptr();
+        info.p_tessellation_state = std::ptr::null();
+    }
+
+    fn assemble(&mut self, topology: vk::PrimitiveTopology, info: &mut Info) {
+        *self.assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
+        info.p_input_assembly_state = &raw const *self.assembly;
+    }
+
+    /// Removes the dynamic state that the driver's pipeline does not have.
+    ///
+    /// # Safety
+    /// The structure is valid for `vkCreateGraphicsPipelines`.
+    unsafe fn keep_dynamic(&mut self, info: &mut Info) {
+        let Some(state) = (unsafe { info.p_dynamic_state.as_ref() }) else { return };
+        let states = unsafe { slice(state.p_dynamic_states, state.dynamic_state_count) };
+        let is_kept = |state: &vk::DynamicState| {
+            *state != vk::DynamicState::PATCH_CONTROL_POINTS_EXT
+                && *state != vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT
+        };
+        self.dynamic_states = states.iter().copied().filter(is_kept).collect();
+        *self.dynamic = *state;
+        self.dynamic.dynamic_state_count = self.dynamic_states.len() as u32;
+        self.dynamic.p_dynamic_states = self.dynamic_states.as_ptr();
+        info.p_dynamic_state = &raw const *self.dynamic;
+    }
+}
