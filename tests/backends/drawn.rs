@@ -224,6 +224,17 @@ const CASES: &[Case] = &[
         "for (int i = 0; i < 3; i++) { gl_PrimitiveID = 100 + gl_PrimitiveIDIn; vertex(i, vec4(0.0)); }",
     )
     .fragment(FRAGMENT_OF_PRIMITIVE),
+    // Each vertex has another one: that of the provoking vertex counts.
+    Case::new(
+        "triangles",
+        "triangle_strip, max_vertices = 6",
+        "for (int i = 0; i < 6; i++) {
+            gl_PrimitiveID = 100 * i + gl_PrimitiveIDIn;
+            vertex(i % 3, vec4(0.25 * (i / 3)));
+        }",
+    )
+    .shared(6)
+    .fragment(FRAGMENT_OF_PRIMITIVE),
 ];
 
 /// A device on which cases are drawn, and a buffer with parameters.

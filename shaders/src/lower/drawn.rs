@@ -105,10 +105,10 @@ impl<'a> Options<'a> {
 ///
 /// - Without [`indices`](Self::indices), a draw for `n` input primitives has the `n * vertices` vertices in order.
 /// - With indices, `vkCmdDrawIndexed` has for each input primitive the indices `item * vertices + pattern[k]`, for each
-///   `k` of the [`pattern`](StripIndices::pattern) for the draw's provoking vertex mode. The shader goes by
-///   `VertexIndex`, which contains the vertex offset of the draw. So one [list](StripIndices::list), which begins at
-///   input primitive 0, serves draws of any length: they are drawn in parts, each of which has the vertex offset `item
-///   * vertices` of its first input primitive. Then 16 bits are enough for an index.
+///   `k` of the [`pattern`](StripIndices::pattern) for the provoking vertex mode, which the flags of the draw have, too.
+///   The shader goes by `VertexIndex`, which contains the vertex offset of the draw. So one [list](StripIndices::list),
+///   which begins at input primitive 0, serves draws of any length: they are drawn in parts, each of which has the vertex
+///   offset `item * vertices` of its first input primitive. Then 16 bits are enough for an index.
 ///
 /// A draw begins at vertex 0 and instance 0, but for its parts. If several instances are drawn in several parts, each
 /// instance has parts of its own, with its number as first instance: otherwise primitives of later instances would be
