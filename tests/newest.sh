@@ -87,7 +87,8 @@ shift
 copy "\$program"
 # What tests and benchmarks look for beside themselves, the layers, and one directory up, the command.
 directory=\${program%/*}
-for layer in "\$directory/libvkxfb_layer.so" "\$directory/libvkxfb_forwarding.so"; do
+for layer in layer forwarding hiding; do
+    layer=\$directory/libvkxfb_\$layer.so
     [ ! -e "\$layer" ] || ln -sfn "\$layer" "\$(place "\$layer")"
 done
 command=\${directory%/*}/vkxfb

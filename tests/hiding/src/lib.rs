@@ -13,7 +13,8 @@
 //! device does not have. A driver without the stage still has no reason to expect its bit, and vkxfb none to pass it on.
 //!
 //! The variable `VKXFB_HIDE` lists what is hidden: `geometry`, which is the default, and `transform_feedback`, with which
-//! the extension is hidden, so that vkxfb's layer is active although the driver captures.
+//! the extension is hidden, and `VK_EXT_primitives_generated_query`, which depends on it, so that vkxfb's layer is active
+//! although the driver captures.
 //!
 //! It need not be fast: the functions below are looked up for each call.
 
@@ -209,9 +210,12 @@ unsafe extern "system" fn create_device(
         let mut check = Check::new(c"vkCreateDevice");
         let names =
             chain::slice((*info).pp_enabled_extension_names, (*info).enabled_extension_count);
-        let is_hidden = |name: &*const c_char| CStr::from_ptr(*name) == offered::CAPTURES;
-        if check.hidden.transform_feedback && names.iter().any(is_hidden) {
-            check.violation("VK_EXT_transform_feedback is enabled");
+        for name in names.iter().map(|name| CStr::from_ptr(*name)) {
+            if offered::is_hidden(check.hidden, name) {
+                check.violation(format_args!("{} is enabled", name.to_string_lossy()));
+            }
+        }
+        if check.is_violated() {
             return vk::Result::ERROR_EXTENSION_NOT_PRESENT;
         }
         for feature in offered::enabled(check.hidden, &*info) {

@@ -1,14 +1,19 @@
 //! What a physical device offers: features, properties and extensions without what is hidden.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
-use ash::vk;
+use ash::{ext, vk};
 
 use crate::chain::structures;
 use crate::hidden::Hidden;
 
-/// The extension that may be hidden.
-pub(crate) const CAPTURES: &std::ffi::CStr = ash::ext::transform_feedback::NAME;
+/// The extensions that are hidden with transform feedback. The second depends on the first, so no driver has it alone.
+const CAPTURES: [&CStr; 2] = [ext::transform_feedback::NAME, ext::primitives_generated_query::NAME];
+
+/// Whether an extension is hidden.
+pub(crate) fn is_hidden(hidden: Hidden, extension: &CStr) -> bool {
+    hidden.transform_feedback && CAPTURES.contains(&extension)
+}
 
 /// Visits the members of Vulkan 1.0's features that are hidden.
 ///
@@ -54,14 +59,24 @@ unsafe fn visit_chain(
                     let it = it.cast::<vk::PhysicalDeviceVulkan11Features<'_>>();
                     visit("multiviewGeometryShader", &raw mut (*it).multiview_geometry_shader);
                 }
-                Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT
-                    if hidden.geometry =>
-                {
+                Type::PHYSICAL_DEVICE_PRIMITIVES_GENERATED_QUERY_FEATURES_EXT => {
                     let it = it.cast::<vk::PhysicalDevicePrimitivesGeneratedQueryFeaturesEXT<'_>>();
-                    visit(
-                        "primitivesGeneratedQueryWithNonZeroStreams",
-                        &raw mut (*it).primitives_generated_query_with_non_zero_streams,
-                    );
+                    if hidden.transform_feedback {
+                        visit(
+                            "primitivesGeneratedQuery",
+                            &raw mut (*it).primitives_generated_query,
+                        );
+                        visit(
+                            "primitivesGeneratedQueryWithRasterizerDiscard",
+                            &raw mut (*it).primitives_generated_query_with_rasterizer_discard,
+                        );
+                    }
+                    if hidden.transform_feedback || hidden.geometry {
+                        visit(
+                            "primitivesGeneratedQueryWithNonZeroStreams",
+                            &raw mut (*it).primitives_generated_query_with_non_zero_streams,
+                        );
+                    }
                 }
                 Type::PHYSICAL_DEVICE_TRANSFORM_FEEDBACK_FEATURES_EXT => {
                     let it = it.cast::<vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'_>>();
@@ -193,7 +208,7 @@ pub(crate) unsafe fn list(
     count: *mut u32,
     properties: *mut vk::ExtensionProperties,
 ) -> vk::Result {
-    all.retain(|it| !hidden.transform_feedback || it.extension_name_as_c_str() != Ok(CAPTURES));
+    all.retain(|it| !it.extension_name_as_c_str().is_ok_and(|name| is_hidden(hidden, name)));
     let there_are = u32::try_from(all.len()).unwrap_or(u32::MAX);
     // SAFETY: the caller's contract: there is room for as many as are counted.
     unsafe {

@@ -13,8 +13,8 @@ pub const TEST: &str = "client::plays_its_role";
 pub const ROLE: &str = "VKXFB_TEST_ROLE";
 /// The beginning of the line of output that contains the report.
 pub const REPORT: &str = "report: ";
-/// The extension that may be hidden.
-pub const CAPTURES: &str = "VK_EXT_transform_feedback";
+/// The extensions that may be hidden.
+pub const CAPTURES: [&str; 2] = ["VK_EXT_transform_feedback", "VK_EXT_primitives_generated_query"];
 
 #[test]
 #[ignore = "it is run by the other tests"]
@@ -109,7 +109,7 @@ fn looks_around() -> Value {
             ],
             "stages": stages,
             "extensions": names,
-            "transform feedback": streams.transform_feedback,
+            "transform feedback": streams.transform_feedback | generated.primitives_generated_query,
         });
         instance.destroy_instance(None);
         report

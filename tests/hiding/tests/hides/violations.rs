@@ -78,11 +78,14 @@ pub const ALL: &[Case] = &[
         fails: vk::Result::ERROR_FEATURE_NOT_PRESENT,
     },
     Case {
-        name: "extension",
-        says: &["vkCreateDevice: VK_EXT_transform_feedback is enabled"],
+        name: "extensions",
+        says: &[
+            "vkCreateDevice: VK_EXT_transform_feedback is enabled",
+            "vkCreateDevice: VK_EXT_primitives_generated_query is enabled",
+        ],
         violate: |program| {
             let features = vk::PhysicalDeviceFeatures::default();
-            let names = [ext::transform_feedback::NAME];
+            let names = [ext::transform_feedback::NAME, ext::primitives_generated_query::NAME];
             let (instance, device) = (&program.instance, program.physical_device);
             // SAFETY: the device is of the instance.
             unsafe { create_device(instance, device, &features, &names) }.map(|_| ())
