@@ -16,6 +16,13 @@
 //! the extension is hidden, and `VK_EXT_primitives_generated_query`, which depends on it, so that vkxfb's layer is active
 //! although the driver captures.
 //!
+//! It is loaded as an explicit layer, by a copy of `manifest.json` with the path of the library: `VK_INSTANCE_LAYERS` lists
+//! vkxfb's layer before it, and `VK_ADD_LAYER_PATH` the directory of vkxfb's manifest before that of this one, because the
+//! loader of Debian 12 orders layers as it finds them.
+//!
+//! Not checked is what a secondary command buffer inherits, what device-generated commands and pipelines of ray tracing
+//! name, and shader objects in another code than SPIR-V.
+//!
 //! It need not be fast: the functions below are looked up for each call.
 
 #![allow(
@@ -326,13 +333,21 @@ unsafe extern "system" fn get_instance_proc_addr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     unsafe {
-        let hook = instance_hook(CStr::from_ptr(name));
+        let named = CStr::from_ptr(name);
+        let hook = instance_hook(named);
         let Some(of) = DispatchKey::of(instance).and_then(|key| INSTANCES.get(key)) else {
             return hook;
         };
-        // A command that the instance does not have is not there with the layer either.
-        let next = (of.get_instance_proc_addr)(instance, name)?;
-        hook.or(Some(next))
+        let next = || (of.get_instance_proc_addr)(instance, name);
+        match named.to_bytes() {
+            // What the instance does not have is not there with the layer either. All others it has, and of commands of
+            // devices the loader says nothing here.
+            b"vkGetPhysicalDeviceFeatures2"
+            | b"vkGetPhysicalDeviceFeatures2KHR"
+            | b"vkGetPhysicalDeviceProperties2"
+            | b"vkGetPhysicalDeviceProperties2KHR" => next().and(hook),
+            _ => hook.or_else(next),
+        }
     }
 }
 

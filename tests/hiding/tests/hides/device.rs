@@ -3,9 +3,12 @@
 use std::ffi::CStr;
 
 use ash::prelude::VkResult;
-use ash::{Device, Entry, Instance, vk};
+use ash::{Device, Entry, Instance, ext, khr, vk};
 
 use crate::shaders;
+
+/// The extensions that are enabled where there are any: each has commands that name stages.
+const OPTIONAL: [&CStr; 2] = [ext::shader_object::NAME, khr::maintenance6::NAME];
 
 const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
@@ -25,6 +28,8 @@ pub struct Program {
     pub device: Device,
     pub queue: vk::Queue,
     pub cmd: vk::CommandBuffer,
+    /// Those of [`OPTIONAL`] that the device has.
+    pub extensions: Vec<&'static CStr>,
     /// A layout with push constants.
     pub layout: vk::PipelineLayout,
     memories: vk::PhysicalDeviceMemoryProperties,
@@ -38,13 +43,13 @@ impl Program {
             let instance = create_instance(&entry).unwrap();
             let physical_device = instance.enumerate_physical_devices().unwrap()[0];
             let memories = instance.get_physical_device_memory_properties(physical_device);
-            let device = create_device(
-                &instance,
-                physical_device,
-                &vk::PhysicalDeviceFeatures::default(),
-                &[],
-            );
-            let device = device.unwrap();
+            let listed = instance.enumerate_device_extension_properties(physical_device).unwrap();
+            let has = |name: &&CStr| {
+                listed.iter().any(|listed| listed.extension_name_as_c_str() == Ok(*name))
+            };
+            let extensions: Vec<_> = OPTIONAL.into_iter().filter(has).collect();
+            let features = vk::PhysicalDeviceFeatures::default();
+            let device = create_device(&instance, physical_device, &features, &extensions).unwrap();
             let pool = device.create_command_pool(
                 &vk::CommandPoolCreateInfo::default()
                     .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER),
@@ -62,7 +67,17 @@ impl Program {
             let info = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&ranges);
             let layout = device.create_pipeline_layout(&info, None).unwrap();
             let queue = device.get_device_queue(0, 0);
-            Self { _entry: entry, instance, physical_device, device, queue, cmd, layout, memories }
+            Self {
+                _entry: entry,
+                instance,
+                physical_device,
+                device,
+                queue,
+                cmd,
+                extensions,
+                layout,
+                memories,
+            }
         }
     }
 
@@ -278,10 +293,18 @@ pub unsafe fn create_device(
     let mut vulkan_13 = vk::PhysicalDeviceVulkan13Features::default()
         .dynamic_rendering(true)
         .synchronization2(true);
-    let info = vk::DeviceCreateInfo::default()
+    let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default().shader_object(true);
+    let mut maintenance = vk::PhysicalDeviceMaintenance6FeaturesKHR::default().maintenance6(true);
+    let mut info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_features(features)
         .enabled_extension_names(&names)
         .push_next(&mut vulkan_13);
+    if extensions.contains(&ext::shader_object::NAME) {
+        info = info.push_next(&mut objects);
+    }
+    if extensions.contains(&khr::maintenance6::NAME) {
+        info = info.push_next(&mut maintenance);
+    }
     unsafe { instance.create_device(physical_device, &info, None) }
 }

@@ -135,20 +135,23 @@ fn a_draw_is_no_violation() {
 fn violations_fail() {
     let Some(ran) = client("violates", Some("geometry,transform_feedback")) else { return };
     let mut cases = ran.said.split(violations::BEGIN).skip(1);
+    let mut count = 0;
     for case in violations::ALL {
-        let said = cases.next().unwrap();
-        let (name, said) = said.split_once('\n').unwrap();
+        let (name, said) = cases.next().unwrap().split_once('\n').unwrap();
         assert_eq!(name, case.name);
+        if said.starts_with(violations::LACKS) {
+            let lacks = said.lines().next().unwrap_or_default();
+            skip(Why::Expected(format!("{name}: {lacks}")));
+            continue;
+        }
         let lines: Vec<_> = said.lines().filter_map(|line| line.strip_prefix(VIOLATION)).collect();
-        assert_eq!(lines, case.says, "{}", case.name);
+        assert_eq!(lines, case.says, "{name}");
+        // What was said before is counted again.
+        count += lines.len().max(1);
     }
     assert_eq!(ran.report, violations::ALL.len());
-    let count: usize = violations::ALL.iter().map(|case| case.says.len().max(1)).sum();
-    assert!(
-        ran.said.contains(&format!("the hiding layer counted {count} violations")),
-        "{}",
-        ran.said
-    );
+    let counted = format!("the hiding layer counted {count} violations");
+    assert!(ran.said.contains(&counted), "{}", ran.said);
 }
 
 /// What would be a violation is forwarded if nothing is hidden. Otherwise the test above could pass because the driver itself
