@@ -13,7 +13,8 @@ const VARIABLE: &str = "VKXFB_HIDE";
 pub(crate) struct Hidden {
     /// Geometry shaders, and all that only devices with them have.
     pub(crate) geometry: bool,
-    /// `VK_EXT_transform_feedback` and what depends on it, so that vkxfb's layer is active because it is needed, not because it is forced.
+    /// `VK_EXT_transform_feedback` and what depends on it, so that vkxfb's layer is active because it is needed, not because
+    /// it is forced.
     pub(crate) transform_feedback: bool,
 }
 
