@@ -369,8 +369,8 @@ fn creates_with(
     if form != Form::Enabled {
         structures.push(Structure::new(vk::PhysicalDeviceFeatures2::default().features(features)));
     }
-    let mut info = vk::DeviceCreateInfo::default();
-    info.p_next = chained(&mut structures);
+    let p_next = chained(&mut structures);
+    let mut info = vk::DeviceCreateInfo { p_next, ..Default::default() };
     let before = structures.clone();
     if form == Form::Enabled {
         info.p_enabled_features = &raw const features;

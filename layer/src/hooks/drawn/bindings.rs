@@ -65,7 +65,7 @@ impl Merge for PushDescriptorSetWithTemplate2Khr {
     unsafe fn merged(&self, arena: &Arena) -> Option<Self> {
         let mut info = *unsafe { self.p_push_descriptor_set_with_template_info.as_ref() }?;
         info.p_next = unsafe { chained_layout(info.p_next, arena) };
-        Some(Self { p_push_descriptor_set_with_template_info: arena.keep(info), ..*self })
+        Some(Self { p_push_descriptor_set_with_template_info: arena.keep(info) })
     }
 }
 
@@ -78,7 +78,7 @@ macro_rules! merge {
                 let $stages = info.stage_flags;
                 info.stage_flags = $translated;
                 info.p_next = unsafe { chained_layout(info.p_next, arena) };
-                Some(Self { $info: arena.keep(info), ..*self })
+                Some(Self { $info: arena.keep(info) })
             }
         }
     )*};

@@ -65,24 +65,32 @@ macro_rules! merge32 {
 
 merge32! { PipelineBarrier WaitEvents }
 
-/// Implements [`Merge`] for commands with a `VkDependencyInfo`.
-macro_rules! merge2 {
-    ($($type:ident)*) => {$(
-        impl Merge for $type {
-            unsafe fn merged(&self, arena: &Arena) -> Self {
-                match unsafe { self.p_dependency_info.as_ref() } {
-                    Some(info) => {
-                        let info = unsafe { dependency_info(info, arena) };
-                        Self { p_dependency_info: arena.keep(info), ..*self }
-                    }
-                    None => *self,
-                }
-            }
-        }
-    )*};
+/// Returns a translated copy of the structure. Null stays null.
+///
+/// # Safety
+/// The pointer is null or to a valid structure that outlives the result.
+unsafe fn merged_info(
+    info: *const vk::DependencyInfo<'static>,
+    arena: &Arena,
+) -> *const vk::DependencyInfo<'static> {
+    match unsafe { info.as_ref() } {
+        Some(info) => arena.keep(unsafe { dependency_info(info, arena) }),
+        None => info,
+    }
 }
 
-merge2! { PipelineBarrier2 SetEvent2 }
+impl Merge for PipelineBarrier2 {
+    unsafe fn merged(&self, arena: &Arena) -> Self {
+        Self { p_dependency_info: unsafe { merged_info(self.p_dependency_info, arena) } }
+    }
+}
+
+impl Merge for SetEvent2 {
+    unsafe fn merged(&self, arena: &Arena) -> Self {
+        let p_dependency_info = unsafe { merged_info(self.p_dependency_info, arena) };
+        Self { p_dependency_info, ..*self }
+    }
+}
 
 impl Merge for WaitEvents2 {
     unsafe fn merged(&self, arena: &Arena) -> Self {
