@@ -11,3 +11,18 @@
 pub(crate) mod features;
 pub(crate) mod shader_stages;
 pub(crate) mod stages;
+
+use ash::vk;
+
+/// Returns the topology that the driver gets for one that a program sets: without the adjacency that only geometry shaders
+/// read, and drivers without them do not take. Draws with geometry shaders are lists, for which another one is set.
+pub(crate) const fn without_adjacency(topology: vk::PrimitiveTopology) -> vk::PrimitiveTopology {
+    use vk::PrimitiveTopology as Topology;
+    match topology {
+        Topology::LINE_LIST_WITH_ADJACENCY => Topology::LINE_LIST,
+        Topology::LINE_STRIP_WITH_ADJACENCY => Topology::LINE_STRIP,
+        Topology::TRIANGLE_LIST_WITH_ADJACENCY => Topology::TRIANGLE_LIST,
+        Topology::TRIANGLE_STRIP_WITH_ADJACENCY => Topology::TRIANGLE_STRIP,
+        topology => topology,
+    }
+}

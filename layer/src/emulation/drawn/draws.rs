@@ -5,6 +5,7 @@ use std::sync::Arc;
 use vkxfb::runtime::{BoundForDraw, DirectDraw, DrawnList, IndexBuffer, VertexBuffer};
 use vkxfb_rewriter::topology::PrimitiveTopology;
 
+use crate::drawn::without_adjacency;
 use crate::emulation::captures::{Captures, Forward};
 use crate::emulation::drawn::{DrawnInstead, DrawnPipeline, FoundDrawn};
 use crate::emulation::pipelines::PipelineError;
@@ -113,7 +114,7 @@ impl Captures {
             list,
             binding: drawing.binding,
             has_strides: dynamic.stride,
-            topology: dynamic.topology.then_some([pipeline.list, given]),
+            topology: dynamic.topology.then_some([pipeline.list, without_adjacency(given)]),
             restarts: dynamic.restart && restart,
         }))
     }

@@ -1,8 +1,9 @@
-//! Hooks for commands that push constants or bind descriptors for shader stages. The captures see the commands of the
-//! program, as on other devices. The driver gets them with other [stages](crate::drawn::shader_stages), or not at all.
+//! Hooks for commands that push constants or bind descriptors for shader stages, and that set topologies. The captures
+//! see the commands of the program, as on other devices. The driver gets them with other [stages](crate::drawn::shader_stages), or not at all.
 
 use crate::command_buffers::{FastPath, observe};
 use crate::drawn::shader_stages::{chained_layout, of_constants, of_descriptors};
+use crate::drawn::without_adjacency;
 use crate::hooks::commands::{Observer, observer_hooks};
 use crate::hooks::observed::Observe;
 use crate::registry::vk;
@@ -10,10 +11,11 @@ use crate::translate::Arena;
 use crate::withheld::arguments::{
     BindDescriptorBufferEmbeddedSamplers2Ext, BindDescriptorSets2Khr, PushConstants,
     PushConstants2Khr, PushDescriptorSet2Khr, PushDescriptorSetWithTemplate2Khr,
-    SetDescriptorBufferOffsets2Ext,
+    SetDescriptorBufferOffsets2Ext, SetPrimitiveTopology,
 };
 
 observer_hooks! { Merged:
+    set_primitive_topology
     push_constants push_constants2_khr
     bind_descriptor_sets2_khr push_descriptor_set2_khr push_descriptor_set_with_template2_khr
     set_descriptor_buffer_offsets2_ext bind_descriptor_buffer_embedded_samplers2_ext
@@ -57,6 +59,13 @@ impl<C: Merge> Observer<C> for Merged {
 impl Merge for PushConstants {
     unsafe fn merged(&self, _arena: &Arena) -> Option<Self> {
         Some(Self { stage_flags: of_constants(self.stage_flags)?, ..*self })
+    }
+}
+
+/// Only geometry shaders take topologies with adjacency.
+impl Merge for SetPrimitiveTopology {
+    unsafe fn merged(&self, _arena: &Arena) -> Option<Self> {
+        Some(Self { primitive_topology: without_adjacency(self.primitive_topology) })
     }
 }
 
