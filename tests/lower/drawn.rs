@@ -193,7 +193,7 @@ fn lists_without_indices_have_a_reason() {
     let separate = of("triangle_strip, max_vertices = 6", &strip(3).repeat(2));
     assert_eq!((separate.vertices, separate.indices), (192, Err(Unindexed::NothingShared)));
     let nothing = of("triangle_strip, max_vertices = 3", &strip(2));
-    assert_eq!((nothing.vertices, nothing.is_fixed), (3, false));
+    assert_eq!((nothing.vertices, nothing.is_fixed), (0, true));
     assert_eq!(nothing.indices, Err(Unindexed::NothingShared));
     for (output, strips, length, vertices, reason) in [
         ("line_strip", 2, 64, 4096, None),

@@ -130,7 +130,8 @@ pub struct Drawn {
     /// The number of vertices in the list for an input primitive. With [`indices`](Self::indices), it is the number of
     /// those that the geometry shader emits in strips; otherwise, the number of those that its primitives have
     /// together. The driver runs the shader for each of them, and the shader runs the application's vertex shader for
-    /// all vertices of the input primitive, then its geometry shader.
+    /// all vertices of the input primitive, then its geometry shader. 0 if the geometry shader emits no primitive, whatever
+    /// it gets: nothing is drawn.
     pub vertices: u32,
     /// The indices of the list for an input primitive, or why the list has none.
     pub indices: Result<StripIndices, Unindexed>,
@@ -243,7 +244,8 @@ pub fn lower(shader: &Shader<'_>, options: &Options<'_>) -> Result<Drawn, LowerE
         return Err(LowerError::NotDrawn("control flow or a size that is not inlined"));
     }
     let words = module.words();
-    let List { vertices, indices, is_fixed } = list;
+    let List { vertices, indices, is_fixed, is_empty } = list;
+    let vertices = if is_empty { 0 } else { vertices };
     tracing::debug!(vertices, ?indices, is_fixed, words = words.len(), ?attributes, "lowered");
     Ok(Drawn {
         words,

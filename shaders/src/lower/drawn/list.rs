@@ -134,6 +134,9 @@ pub(super) struct List {
     pub(super) indices: Result<StripIndices, Unindexed>,
     /// Whether the geometry shader always emits all vertices.
     pub(super) is_fixed: bool,
+    /// Whether the geometry shader emits no primitive, whatever it gets. The shader is made for a list of one primitive
+    /// then, because it divides by the number of vertices.
+    pub(super) is_empty: bool,
 }
 
 impl List {
@@ -164,12 +167,13 @@ impl List {
             Some(strips) => indices(geometry, strips, vertices),
             None => Err(Unindexed::StripsVary),
         };
-        Ok(match indices {
-            Ok(indices) => Self { vertices: indices.vertices(), indices: Ok(indices), is_fixed },
-            // A list cannot be of nothing: one primitive is dropped.
-            Err(_) if vertices == 0 => Self { vertices: output_vertices, indices, is_fixed: false },
-            Err(_) => Self { vertices, indices, is_fixed },
-        })
+        let is_empty = vertices == 0;
+        let vertices = match &indices {
+            Ok(indices) => indices.vertices(),
+            Err(_) if is_empty => output_vertices,
+            Err(_) => vertices,
+        };
+        Ok(Self { vertices, indices, is_fixed, is_empty })
     }
 }
 
