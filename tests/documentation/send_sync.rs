@@ -15,6 +15,7 @@ send_and_sync! {
     vkxfb_rewriter::counts { BoundBuffer, DrawCounts }
     vkxfb::runtime { Barrier, BufferSet, BufferUsages, DeviceIdentity, Settings }
     vkxfb::runtime { Tuning, TuningEffect }
+    vkxfb::runtime { BoundForDraw<'static>, DirectDraw, DrawnList, DrawnShader }
     vkxfb::runtime { Workaround, WorkaroundEffect }
     vkxfb_rewriter::lower::drawn {
         Drawn, StripIndices, Unindexed,
