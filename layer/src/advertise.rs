@@ -42,11 +42,17 @@ fn why_hidden(name: &CStr, support: &CaptureSupport) -> Option<&'static str> {
     // The merged shader of a pipeline is made when it is created, of all that it depends on.
     let needs_late_shaders = [
         ext::graphics_pipeline_library::NAME,
+        ext::shader_module_identifier::NAME,
         ext::shader_object::NAME,
         ext::vertex_input_dynamic_state::NAME,
     ];
     if support.draws_geometry() && needs_late_shaders.contains(&name) {
         return Some("the layer draws geometry shaders only of whole pipelines");
+    }
+    // The layer does not see the draws that such commands generate.
+    let generates = [c"VK_EXT_device_generated_commands", c"VK_NV_device_generated_commands"];
+    if support.draws_geometry() && generates.contains(&name) {
+        return Some("the layer does not draw geometry shaders by generated commands");
     }
     if SHOWN.binary_search(&name).is_ok() {
         return None;

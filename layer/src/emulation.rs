@@ -88,11 +88,9 @@ impl Emulation {
         self.has_first_instances = are_allowed;
     }
 
-    /// Has the layer draw geometry shaders, which the driver does not have.
-    /// `layer_outputs` says whether vertex shaders may write `Layer` and `ViewportIndex`.
-    #[cfg(feature = "drawn")]
+    /// Has the layer draw geometry shaders, which the driver does not have. `layer_outputs` says whether vertex shaders may write `Layer` and `ViewportIndex`.
     pub(crate) const fn draw_geometry(&mut self, support: &CaptureSupport, layer_outputs: bool) {
-        self.drawing = Some(Drawing::new(support, layer_outputs));
+        self.drawing = Drawing::new(support, layer_outputs);
     }
 
     /// Whether the layer draws geometry shaders, because the program has enabled `geometryShader`, which the driver lacks.

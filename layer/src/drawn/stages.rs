@@ -12,13 +12,32 @@ use ash::vk::PipelineStageFlags2 as Stage;
 use crate::chain::{all_of, slice};
 use crate::translate::Arena;
 
-/// Translates stages, or the single stage of a timestamp.
+/// The stages that read vertices and indices, which merged shaders read instead. The accesses of shaders are added to those
+/// of these stages where they are translated for captures.
+const INPUT: Stage = Stage::from_raw(
+    Stage::VERTEX_INPUT.as_raw()
+        | Stage::INDEX_INPUT.as_raw()
+        | Stage::VERTEX_ATTRIBUTE_INPUT.as_raw(),
+);
+
+/// Translates stages of a dependency.
 pub(crate) fn for_driver(stages: Stage) -> Stage {
-    if stages.intersects(Stage::GEOMETRY_SHADER) {
-        stages & !Stage::GEOMETRY_SHADER | Stage::VERTEX_SHADER
+    let single = single(stages);
+    if stages.intersects(INPUT) { single | Stage::VERTEX_SHADER } else { single }
+}
+
+/// Translates the single stage of a timestamp or a marker.
+pub(crate) fn single(stage: Stage) -> Stage {
+    if stage.intersects(Stage::GEOMETRY_SHADER) {
+        stage & !Stage::GEOMETRY_SHADER | Stage::VERTEX_SHADER
     } else {
-        stages
+        stage
     }
+}
+
+/// Translates the single 32-bit stage of a timestamp or a marker.
+pub(crate) fn single32(stage: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
+    vk::PipelineStageFlags::from_raw(single(Stage::from_raw(stage.as_raw().into())).as_raw() as u32)
 }
 
 /// Translates 32-bit stages. Their bits mean the same in a 64-bit mask.

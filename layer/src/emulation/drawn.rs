@@ -12,7 +12,7 @@ use vkxfb::runtime::{DrawnList, DrawnShader};
 use vkxfb_rewriter::topology::ProvokingVertex;
 use vkxfb_rewriter::vertex_input::VertexInput;
 
-pub(super) use self::pipelines::{DrawnBelow, replaced};
+pub(super) use self::pipelines::{Replaced, replaced};
 use super::pipelines::{Dynamic, PipelineError};
 use crate::capture_support::CaptureSupport;
 
@@ -26,9 +26,9 @@ pub(crate) struct Drawing {
 }
 
 impl Drawing {
-    pub(super) const fn new(support: &CaptureSupport, layer_outputs: bool) -> Self {
+    pub(super) const fn new(support: &CaptureSupport, layer_outputs: bool) -> Option<Self> {
         let binding = support.capabilities.limits.max_vertex_bindings.saturating_sub(1);
-        Self { binding, layer_outputs }
+        Some(Self { binding, layer_outputs })
     }
 }
 
@@ -45,8 +45,9 @@ pub(super) struct DrawnPipeline {
     dynamic: Dynamic,
 }
 
-/// A pipeline with a geometry shader that is drawn, or the reason why it is not.
-pub(super) type FoundDrawn = Result<Arc<DrawnPipeline>, Arc<PipelineError>>;
+/// A pipeline with a geometry shader that is drawn, or the reason why it is not. `None` if it is not, and discards what it
+/// draws.
+pub(super) type FoundDrawn = Result<Option<Arc<DrawnPipeline>>, Arc<PipelineError>>;
 
 /// A list that the driver draws in place of a draw of the program, with the dynamic state for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

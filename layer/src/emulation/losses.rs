@@ -32,6 +32,7 @@ pub(crate) struct Drawn {
 /// The kind of an error, without the values in its message, which may be others in each frame.
 type Reason = (
     Discriminant<PipelineError>,
+    Option<&'static str>,
     Option<Discriminant<RuntimeError>>,
     Option<Discriminant<LowerError>>,
 );
@@ -42,7 +43,12 @@ fn reason_of(error: &PipelineError) -> Reason {
         PipelineError::Variant(StagesError::Lower { error, .. }) => Some(discriminant(error)),
         _ => None,
     };
-    (discriminant(root), root.runtime().map(discriminant), lowering)
+    let what = match root {
+        #[cfg(feature = "drawn")]
+        PipelineError::NotDrawn(what) => Some(*what),
+        _ => None,
+    };
+    (discriminant(root), what, root.runtime().map(discriminant), lowering)
 }
 
 /// The captures of a device that are lost.

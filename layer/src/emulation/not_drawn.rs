@@ -6,17 +6,24 @@ use vkxfb::runtime::{DirectDraw, IndexBuffer};
 use super::Emulation;
 use super::captures::{Captures, Forward};
 use super::pipelines::PipelineError;
+use crate::capture_support::CaptureSupport;
 
 /// No device has it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Drawing {}
 
-/// No pipeline has it.
-pub(super) enum DrawnBelow {}
+impl Drawing {
+    pub(super) const fn new(_: &CaptureSupport, _: bool) -> Option<Self> {
+        None
+    }
+}
 
 /// No pipeline has it.
 #[derive(Clone)]
 pub(super) enum FoundDrawn {}
+
+/// No pipeline is replaced.
+pub(super) type Replaced = (Option<FoundDrawn>, Drawing);
 
 /// Changes nothing.
 ///
@@ -31,7 +38,7 @@ pub(super) unsafe fn replaced(
     _: &vk::GraphicsPipelineCreateInfo<'static>,
     _: &mut vk::GraphicsPipelineCreateInfo<'static>,
     _: &mut Vec<vk::ShaderModule>,
-) -> Result<Option<(FoundDrawn, DrawnBelow)>, PipelineError> {
+) -> Result<Option<Replaced>, PipelineError> {
     match *drawing {}
 }
 

@@ -5,7 +5,7 @@
 use ash::vk;
 
 use super::Emulation;
-use super::drawn::{DrawnBelow, FoundDrawn, replaced};
+use super::drawn::{Replaced, replaced};
 use super::graphics_pipelines::{Below, Own, capturing, flags_of, translated};
 use super::objects::Objects;
 use super::pipelines::PipelineError;
@@ -83,7 +83,7 @@ struct Batch {
     own: Vec<Own>,
     /// For each element of `infos`, what the layer keeps of a geometry shader that it draws, with the memory that the
     /// create info points to.
-    drawn: Vec<Option<(FoundDrawn, DrawnBelow)>>,
+    drawn: Vec<Option<Replaced>>,
     /// Shader modules of the layer that the driver needs until the pipelines are created.
     temporary: Vec<vk::ShaderModule>,
 }
@@ -142,7 +142,7 @@ impl Batch {
         for ((pipeline, number), (own, drawn)) in made.into_iter().zip(self.numbers).zip(kept) {
             pipelines[number] = pipeline;
             if pipeline != vk::Pipeline::null()
-                && let Some((drawn, _)) = drawn
+                && let Some((Some(drawn), _)) = drawn
             {
                 _ = objects.drawn.insert(pipeline, drawn);
             }

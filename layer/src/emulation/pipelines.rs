@@ -281,7 +281,7 @@ pub(super) struct ShaderPart {
     /// The number of control points of a patch; at least 1.
     patch_control_points: u32,
     domain_origin: DomainOrigin,
-    discard: bool,
+    pub(super) discard: bool,
     pub(super) dynamic: Dynamic,
 }
 

@@ -342,13 +342,16 @@ observed! {
         let forward = c.draw(|recorder, topology| recorder.draw_indexed_indirect(topology, &draw));
         c.lose_draw(forward, "indirect draws")
     };
-    Always draw_indirect_byte_count_ext(a: DrawIndirectByteCountExt) |c| c.draw_byte_count(ByteCountDraw {
-        instance_count: a.instance_count,
-        first_instance: a.first_instance,
-        counter: CounterBuffer { buffer: a.counter_buffer, offset: a.counter_buffer_offset },
-        counter_offset: a.counter_offset,
-        vertex_stride: a.vertex_stride,
-    });
+    Always draw_indirect_byte_count_ext(a: DrawIndirectByteCountExt) |c| {
+        let forward = c.draw_byte_count(ByteCountDraw {
+            instance_count: a.instance_count,
+            first_instance: a.first_instance,
+            counter: CounterBuffer { buffer: a.counter_buffer, offset: a.counter_buffer_offset },
+            counter_offset: a.counter_offset,
+            vertex_stride: a.vertex_stride,
+        });
+        c.lose_draw(forward, "draws of captured vertices")
+    };
     Always bind_transform_feedback_buffers_ext(a: BindTransformFeedbackBuffersExt) |c| {
         let (buffers, offsets) = (slice(a.p_buffers, a.binding_count), slice(a.p_offsets, a.binding_count));
         c.bind_capture_buffers(a.first_binding, buffers, offsets, slice(a.p_sizes, a.binding_count));

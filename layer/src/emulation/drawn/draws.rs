@@ -37,7 +37,11 @@ impl Captures {
             return forward;
         }
         let drawn = found.map_err(PipelineError::Known);
-        match drawn.and_then(|pipeline| unsafe { self.list_of(&pipeline, draw) }) {
+        let instead = drawn.and_then(|pipeline| match pipeline {
+            Some(pipeline) => unsafe { self.list_of(&pipeline, draw) },
+            None => Ok(None),
+        });
+        match instead {
             Ok(Some(instead)) => Forward::Drawn(instead),
             Ok(None) => Forward::No,
             Err(error) => {
@@ -50,8 +54,11 @@ impl Captures {
 
     /// Like [`replace_draw`](Self::replace_draw), for kinds of draws that are not replaced: they are lost.
     pub(crate) fn lose_draw(&mut self, forward: Forward, what: &'static str) -> Forward {
-        if self.bound_drawn().is_none() {
-            return forward;
+        // A draw that only captures has nothing to lose.
+        let found = self.bound_drawn().filter(|_| forward != Forward::No);
+        let Some(found) = found else { return forward };
+        if matches!(found, Ok(None)) {
+            return Forward::No;
         }
         let drawn = self.drawn();
         self.lose(A_DRAW, drawn, PipelineError::NotDrawn(what));

@@ -1,5 +1,6 @@
 //! Makes the create info of a pipeline whose vertex shader is merged with the geometry shader.
 
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use ash::vk;
@@ -36,6 +37,9 @@ pub(in crate::emulation) struct DrawnBelow {
     dynamic: Box<vk::PipelineDynamicStateCreateInfo<'static>>,
 }
 
+/// What the layer keeps of a pipeline with a geometry shader, if it has one, and memory for the driver's create info.
+pub(in crate::emulation) type Replaced = (Option<FoundDrawn>, DrawnBelow);
+
 /// The merged shader of a pipeline, and its fragment shader if that was rewritten.
 struct Merged {
     drawn: drawn::Drawn,
@@ -59,11 +63,11 @@ pub(in crate::emulation) unsafe fn replaced(
     given: &Info,
     info: &mut Info,
     temporary: &mut Vec<vk::ShaderModule>,
-) -> Result<Option<(FoundDrawn, DrawnBelow)>, PipelineError> {
+) -> Result<Option<Replaced>, PipelineError> {
     unsafe {
         let stages = slice(given.p_stages, given.stage_count);
         if stage_of(stages, vk::ShaderStageFlags::GEOMETRY).is_none() {
-            return without_geometry(emulation, stages, info);
+            return without_geometry(emulation, drawing, given, info, temporary);
         }
         let mut below = DrawnBelow::default();
         let made = merged(emulation, drawing, given).and_then(|(merged, input, shader)| {
@@ -72,24 +76,39 @@ pub(in crate::emulation) unsafe fn replaced(
             let modules = words.map(|words| words.map(|words| module(emulation, words, temporary)));
             let [Some(vertex), fragment] = modules else { return Err(PipelineError::Module) };
             let modules = (vertex?, fragment.transpose()?);
-            below.draws(drawing, given, info, &merged, modules);
-            let parts = (merged, input, shader);
-            pipeline_of(parts).map_err(PipelineError::Runtime)
+            let list = list_of(merged.drawn.geometry.output_vertices);
+            let pipeline = pipeline_of(merged, input, shader).map_err(PipelineError::Runtime)?;
+            below.draws(drawing, given, info, list, modules);
+            Ok(pipeline)
         });
         match made {
-            Ok(pipeline) => Ok(Some((Ok(Arc::new(pipeline)), below))),
+            Ok(pipeline) => Ok(Some((Some(Ok(Some(Arc::new(pipeline)))), below))),
+            // Nothing would be rasterized in any case.
+            Err(_) if discards(given) => {
+                below.draws_nothing(info);
+                Ok(Some((Some(Ok(None)), below)))
+            }
             Err(error) if emulation.losses.allows(&error) => {
                 tracing::error!("a pipeline with a geometry shader draws nothing: {error}");
                 below.draws_nothing(info);
-                Ok(Some((Err(Arc::new(error)), below)))
+                Ok(Some((Some(Err(Arc::new(error))), below)))
             }
             Err(error) => Err(error),
         }
     }
 }
 
-/// Handles a pipeline without a geometry shader: the driver has no module for a fragment shader that reads `PrimitiveId`,
-/// so the pipeline draws nothing.
+/// Whether a pipeline discards what it draws, and this is no dynamic state.
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+unsafe fn discards(info: &Info) -> bool {
+    let shader = unsafe { ShaderPart::new(info, None, None) };
+    shader.discard && !shader.dynamic.discard
+}
+
+/// Handles a pipeline without a geometry shader. The driver has no module for a fragment shader that needs the capability
+/// `Geometry`: it gets one without the capability or, if the shader reads `PrimitiveId`, a pipeline that draws nothing.
 ///
 /// # Errors
 /// With the setting `strict` such a fragment shader is an error.
@@ -98,31 +117,90 @@ pub(in crate::emulation) unsafe fn replaced(
 /// The contract of [`replaced`].
 unsafe fn without_geometry(
     emulation: &Emulation,
-    stages: &[Stage],
+    drawing: &Drawing,
+    given: &Info,
     info: &mut Info,
-) -> Result<Option<(FoundDrawn, DrawnBelow)>, PipelineError> {
-    let fragment = stage_of(stages, vk::ShaderStageFlags::FRAGMENT);
-    let known = match fragment {
-        Some(stage) if unsafe { kind(info).0 }.contains(Has::FRAGMENT_SHADER) => {
-            unsafe { module_of(emulation, stage) }?
+    temporary: &mut Vec<vk::ShaderModule>,
+) -> Result<Option<Replaced>, PipelineError> {
+    unsafe {
+        let stages = slice(given.p_stages, given.stage_count);
+        let is_vertex = stage_of(stages, vk::ShaderStageFlags::VERTEX).is_some();
+        let fragment = stage_of(stages, vk::ShaderStageFlags::FRAGMENT);
+        let known = match fragment {
+            Some(stage) if is_vertex && kind(info).0.contains(Has::FRAGMENT_SHADER) => {
+                module_of(emulation, stage)?
+            }
+            _ => None,
+        };
+        if !known.is_some_and(|module| needs_geometry(&module.words)) {
+            return Ok(None);
         }
-        _ => None,
-    };
-    if !known.is_some_and(|module| needs_geometry(&module.words)) {
-        return Ok(None);
+        let mut below = DrawnBelow::default();
+        let lowered =
+            fragment_of(emulation, drawing, stages, 0).and_then(|lowered| match lowered {
+                Some((lowered, _)) if lowered.primitive_id.is_none() => {
+                    module(emulation, &lowered.words, temporary)
+                }
+                _ => Err(PipelineError::NotDrawn("PrimitiveId that no geometry shader passes on")),
+            });
+        match lowered {
+            Ok(module) => {
+                let all = slice(info.p_stages, info.stage_count).iter();
+                below.stages.extend(all.map(|stage| match stage.stage {
+                    vk::ShaderStageFlags::FRAGMENT => of_layer(stage, module),
+                    _ => *stage,
+                }));
+                info.p_stages = below.stages.as_ptr();
+                Ok(Some((None, below)))
+            }
+            Err(error) if emulation.losses.allows(&error) => {
+                below.draws_nothing(info);
+                Ok(Some((Some(Err(Arc::new(error))), below)))
+            }
+            Err(error) => Err(error),
+        }
     }
-    let what = "a fragment shader that reads PrimitiveId and no geometry shader";
-    let error = PipelineError::NotDrawn(what);
-    if !emulation.losses.allows(&error) {
-        return Err(error);
+}
+
+/// Returns the stage of a fragment shader with a module of the layer, whose words have the values of specialization
+/// constants.
+fn of_layer(stage: &Stage, module: vk::ShaderModule) -> Stage {
+    Stage { module, p_next: std::ptr::null(), p_specialization_info: std::ptr::null(), ..*stage }
+}
+
+/// Returns the fragment shader of a pipeline for a merged shader, and whether it was changed. `first` is the first location
+/// that the outputs of the geometry shader leave free. `None` without a fragment shader.
+///
+/// # Errors
+/// The fragment shader is invalid, or cannot be drawn.
+///
+/// # Safety
+/// The structures are valid for `vkCreateGraphicsPipelines`.
+unsafe fn fragment_of(
+    emulation: &Emulation,
+    drawing: &Drawing,
+    stages: &[Stage],
+    first: u32,
+) -> Result<Option<(fragment::DrawnFragment, bool)>, PipelineError> {
+    let Some(stage) = stage_of(stages, vk::ShaderStageFlags::FRAGMENT) else { return Ok(None) };
+    unsafe {
+        let module = module_of(emulation, stage)?.ok_or(PipelineError::Module)?;
+        let constants = StagePart::constants_of(stage)?;
+        let constants = StagePart::borrowed(&constants);
+        let name = CStr::from_ptr(stage.p_name).to_str();
+        let name = name.map_err(|_| PipelineError::EntryPoint)?;
+        let given = Shader::new(&module.words).entry_point(name).specialization(&constants);
+        let lowered = fragment::lower(&given, first, drawing.layer_outputs);
+        let lowered = lowered.map_err(PipelineError::of_lowering)?;
+        let is_changed = lowered.words[..] != module.words[..];
+        Ok(Some((lowered, is_changed)))
     }
-    let mut below = DrawnBelow::default();
-    unsafe { below.draws_nothing(info) };
-    Ok(Some((Err(Arc::new(error)), below)))
 }
 
 fn pipeline_of(
-    (merged, input, shader): (Merged, InputPart, ShaderPart),
+    merged: Merged,
+    input: InputPart,
+    shader: ShaderPart,
 ) -> Result<DrawnPipeline, RuntimeError> {
     let dynamic =
         super::Dynamic { provoking_vertex: shader.dynamic.provoking_vertex, ..input.dynamic };
@@ -177,23 +255,8 @@ unsafe fn merged(
         let shader = ShaderPart::new(info, None, None);
         let (of_vertex, of_geometry) = (vertex.constants(), geometry.constants());
         let (vertex, geometry) = (vertex.shader(&of_vertex), geometry.shader(&of_geometry));
-        let fragment = match stage_of(stages, vk::ShaderStageFlags::FRAGMENT) {
-            None => None,
-            Some(stage) => {
-                let module = module_of(emulation, stage)?.ok_or(PipelineError::Module)?;
-                let constants = StagePart::constants_of(stage)?;
-                let constants = StagePart::borrowed(&constants);
-                let name = std::ffi::CStr::from_ptr(stage.p_name).to_str();
-                let name = name.map_err(|_| PipelineError::EntryPoint)?;
-                let given = Shader::new(&module.words).entry_point(name).specialization(&constants);
-                let first =
-                    drawn::output_locations(&geometry).map_err(PipelineError::of_lowering)?;
-                let lowered = fragment::lower(&given, first, drawing.layer_outputs);
-                let lowered = lowered.map_err(PipelineError::of_lowering)?;
-                let is_changed = lowered.words[..] != module.words[..];
-                Some((lowered, is_changed))
-            }
-        };
+        let first = drawn::output_locations(&geometry).map_err(PipelineError::of_lowering)?;
+        let fragment = fragment_of(emulation, drawing, stages, first)?;
         let given = input.vertex_input.clone().map_err(PipelineError::VertexInput)?;
         let inputs = Inputs::new(&vertex, emulation.default_attributes.as_ref());
         let vertex_input = inputs.complete(&given).into_owned();
@@ -248,7 +311,7 @@ impl DrawnBelow {
         drawing: &Drawing,
         given: &Info,
         info: &mut Info,
-        merged: &Merged,
+        list: vk::PrimitiveTopology,
         (vertex, fragment): (vk::ShaderModule, Option<vk::ShaderModule>),
     ) {
         unsafe {
@@ -266,12 +329,7 @@ impl DrawnBelow {
             if let Some(stage) = stage_of(stages, vk::ShaderStageFlags::FRAGMENT) {
                 // The values of specialization constants are in the words that were rewritten.
                 self.stages.push(match fragment {
-                    Some(module) => Stage {
-                        module,
-                        p_next: std::ptr::null(),
-                        p_specialization_info: std::ptr::null(),
-                        ..*stage
-                    },
+                    Some(module) => of_layer(stage, module),
                     None => *stage,
                 });
             }
@@ -293,7 +351,7 @@ impl DrawnBelow {
             ..Default::default()
         };
         info.p_vertex_input_state = &raw const *self.input;
-        self.assemble(list_of(merged.drawn.geometry.output_vertices), info);
+        self.assemble(list, info);
         unsafe { self.keep_dynamic(info) };
     }
 
@@ -307,7 +365,7 @@ impl DrawnBelow {
             self.stages.clear();
             self.stages.extend(stage_of(stages, vk::ShaderStageFlags::VERTEX));
             self.set_stages(info);
-            self.assemble(vk::PrimitiveTopology::POINT_LIST, info);
+            self.assemble(vk::PrimitiveTopology::TRIANGLE_LIST, info);
             if let Some(state) = info.p_rasterization_state.as_ref() {
                 *self.rasterization = *state;
                 self.rasterization.rasterizer_discard_enable = vk::TRUE;

@@ -3,7 +3,7 @@
 
 use crate::chain::slice;
 use crate::command_buffers::{FastPath, with_arguments};
-use crate::drawn::stages::{dependency_info, for_driver, for_driver32};
+use crate::drawn::stages::{dependency_info, for_driver, for_driver32, single, single32};
 use crate::hooks::commands::{Observer, observer_hooks};
 use crate::hooks::dependencies::{Translate, Translated};
 use crate::registry::vk;
@@ -117,8 +117,8 @@ stages! {
     ResetEvent: for_driver32(stage_mask);
     ResetEvent2: for_driver(stage_mask);
     SetEvent: for_driver32(stage_mask);
-    WriteBufferMarkerAmd: for_driver32(pipeline_stage);
-    WriteBufferMarker2Amd: for_driver(stage);
-    WriteTimestamp: for_driver32(pipeline_stage);
-    WriteTimestamp2: for_driver(stage);
+    WriteBufferMarkerAmd: single32(pipeline_stage);
+    WriteBufferMarker2Amd: single(stage);
+    WriteTimestamp: single32(pipeline_stage);
+    WriteTimestamp2: single(stage);
 }

@@ -419,7 +419,7 @@ pub const ALL: &[Case] = &[
             let stages = [vk::ShaderStageFlags::GEOMETRY];
             // SAFETY: as above.
             let shaders = unsafe { commands.create_shaders(&[info], None) }.unwrap();
-            // Null may be bound.
+            // SAFETY: as above; null may be bound.
             let none = program.record(|_, cmd| unsafe {
                 commands.cmd_bind_shaders(cmd, &stages, &[vk::ShaderEXT::null()]);
             });
