@@ -16,13 +16,28 @@ fn the_vertex_stage_replaces_the_geometry_stage_alone() {
     for bit in 0..64 {
         let stage = Stage::from_raw(1 << bit);
         let expected = if stage == GEOMETRY { VERTEX } else { stage };
-        assert_eq!(for_driver(stage), expected);
+        assert_eq!(super::single(stage), expected);
         if bit < 32 {
             let stage = vk::PipelineStageFlags::from_raw(1 << bit);
             let expected = if stage == GEOMETRY32 { VERTEX32 } else { stage };
-            assert_eq!(for_driver32(stage), expected);
+            assert_eq!(super::single32(stage), expected);
         }
     }
+    assert_eq!(super::single(Stage::NONE), Stage::NONE);
+}
+
+/// Merged shaders read vertices and indices, so the vertex stage waits and is waited for where the stages do that read them
+/// for other shaders.
+#[test]
+fn the_vertex_stage_joins_those_that_read_vertices_and_indices() {
+    use vk::PipelineStageFlags as Stage32;
+    for bit in 0..64 {
+        let stage = Stage::from_raw(1 << bit);
+        let reads = stage.intersects(INPUT);
+        let expected = if reads { stage | VERTEX } else { super::single(stage) };
+        assert_eq!(for_driver(stage), expected);
+    }
+    assert_eq!(for_driver32(Stage32::VERTEX_INPUT), Stage32::VERTEX_INPUT | VERTEX32);
     assert_eq!(for_driver(Stage::NONE), Stage::NONE);
 }
 
@@ -42,7 +57,7 @@ proptest! {
             prop_assert_eq!(outside_stages(for_driver(one), side, true), late);
         }
         let stage = Stage::from_raw(1 << (a % 64));
-        prop_assert_eq!(single(for_driver(stage)), for_driver(single(stage)));
+        prop_assert_eq!(single(super::single(stage)), super::single(single(stage)));
     }
 }
 
