@@ -180,7 +180,7 @@ impl<'a> Creation<'a> {
         }
         let name = ext::shader_viewport_index_layer::NAME;
         if creation.draws_geometry && support.capabilities.extensions.contains(name) {
-            let enabled = creation.enable_layer_outputs(&mut chain);
+            let enabled = Self::enable_layer_outputs(&mut chain);
             creation.has_layer_outputs = enabled.inspect_err(report).is_ok();
             if creation.has_layer_outputs && !extensions.contains(&name) {
                 extensions.push(name);
@@ -197,8 +197,7 @@ impl<'a> Creation<'a> {
     ///
     /// # Errors
     /// [`Error::Behind`] if the structure cannot be copied.
-    #[allow(clippy::unused_self, reason = "as the other functions that enable features")]
-    fn enable_layer_outputs(&self, chain: &mut Chain) -> Result<(), Error> {
+    fn enable_layer_outputs(chain: &mut Chain) -> Result<(), Error> {
         type Features = vk::PhysicalDeviceVulkan12Features<'static>;
         chain.set::<Features>(|features| &mut features.shader_output_layer, true)?;
         chain.set::<Features>(|features| &mut features.shader_output_viewport_index, true)?;
