@@ -62,7 +62,21 @@ unsafe fn module_of_stream(
     stream: u32,
 ) -> Result<vk::ShaderModule, RuntimeError> {
     let stripped = Stripped::of(words, stream).words;
-    let info = vk::ShaderModuleCreateInfo::default().code(stripped.as_deref().unwrap_or(words));
+    unsafe { create_module(emulation, stripped.as_deref().unwrap_or(words)) }
+}
+
+/// Creates a shader module for the driver.
+///
+/// # Errors
+/// The module cannot be created.
+///
+/// # Safety
+/// The device is live.
+pub(super) unsafe fn create_module(
+    emulation: &Emulation,
+    words: &[u32],
+) -> Result<vk::ShaderModule, RuntimeError> {
+    let info = vk::ShaderModuleCreateInfo::default().code(words);
     let made = unsafe { emulation.context().device().create_shader_module(&info, None) };
     made.map_err(|result| RuntimeError::Vulkan { call: "vkCreateShaderModule", result })
 }
@@ -297,7 +311,8 @@ const DESCRIPTOR_BUFFER: vk::PipelineCreateFlags2KHR =
     vk::PipelineCreateFlags2KHR::DESCRIPTOR_BUFFER_EXT;
 
 /// `VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT`, which ash does not have.
-const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
+pub(super) const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR =
+    vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
 
 /// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo` if the chain
 /// contains it, and otherwise the 32-bit flags, which have [the same

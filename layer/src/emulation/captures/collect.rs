@@ -418,16 +418,23 @@ impl Captures {
             (true, Err(_)) => return buffers,
         };
         let has_strides = dynamic.stride || dynamic.vertex_input;
-        let bound = input.bindings.iter().map(|binding| {
-            let binding = binding.binding;
-            let bound = state.vertex_buffers.get(binding as usize).copied().unwrap_or_default();
-            let BoundVertexBuffer { buffer, offset, .. } = bound;
-            let size = self.reached_size(buffer, offset, bound.size);
-            let stride = bound.stride.filter(|_| has_strides);
-            VertexBuffer { binding, buffer, offset, size, stride }
-        });
-        buffers.extend(bound);
+        let bound = input.bindings.iter();
+        buffers.extend(bound.map(|binding| self.vertex_buffer(binding.binding, has_strides)));
         buffers
+    }
+
+    /// Returns the vertex buffer that is bound to a binding, or a null buffer. `has_strides` says whether its stride is
+    /// dynamic state.
+    pub(in crate::emulation) fn vertex_buffer(
+        &self,
+        binding: u32,
+        has_strides: bool,
+    ) -> VertexBuffer {
+        let bound = self.state.vertex_buffers.get(binding as usize).copied().unwrap_or_default();
+        let BoundVertexBuffer { buffer, offset, .. } = bound;
+        let size = self.reached_size(buffer, offset, bound.size);
+        let stride = bound.stride.filter(|_| has_strides);
+        VertexBuffer { binding, buffer, offset, size, stride }
     }
 
     /// Returns the size in bytes of a range of a buffer. `size` may be `VK_WHOLE_SIZE`.
@@ -451,8 +458,8 @@ impl Captures {
         self.active.is_some()
     }
 
-    /// Whether captures must observe draws: because draws are collected, or because a draw that
-    /// rasterizes a stream other than 0 may have to be rejected.
+    /// Whether captures must observe draws: because draws are collected, because a draw that
+    /// rasterizes a stream other than 0 may have to be rejected, or because lists replace draws with geometry shaders.
     pub(crate) fn observes_draws(&self) -> bool {
         self.is_active() || self.state.rasterization_stream != 0 || self.emulation.draws_geometry()
     }
@@ -729,7 +736,7 @@ impl Captures {
     }
 
     /// Returns the bound index buffer, and the index that restarts primitives if it is not the usual one.
-    fn index_buffer(&self) -> Option<(IndexBuffer, Option<u32>)> {
+    pub(in crate::emulation) fn index_buffer(&self) -> Option<(IndexBuffer, Option<u32>)> {
         let bound = self.state.index_buffer?;
         let BoundIndexBuffer { buffer, offset, index_type, restart_index, .. } = bound;
         let size = self.reached_size(buffer, offset, bound.size);

@@ -9,7 +9,6 @@ use crate::drawn::without_adjacency;
 use crate::emulation::captures::{Captures, Forward};
 use crate::emulation::drawn::{DrawnInstead, DrawnPipeline, FoundDrawn};
 use crate::emulation::pipelines::PipelineError;
-use crate::emulation::state::{BoundIndexBuffer, BoundVertexBuffer};
 
 /// What the log calls a draw that is lost.
 const A_DRAW: &str = "a draw with a geometry shader";
@@ -23,7 +22,7 @@ impl Captures {
     }
 
     /// Returns what is recorded in place of a direct draw, if its pipeline has a geometry shader that the layer draws.
-    /// `forward` is what would be recorded otherwise. `indexed` says that the bound index buffer is read.
+    /// `forward` is what would be recorded otherwise. `draw` gets the bound index buffer, if there is one.
     ///
     /// # Safety
     /// Everything that is bound is valid, and so are the arguments of the draw.
@@ -79,12 +78,7 @@ impl Captures {
     ) -> Result<Option<DrawnInstead>, PipelineError> {
         let Some(drawing) = self.emulation().drawing else { return Ok(None) };
         let (state, dynamic) = (&self.state, pipeline.dynamic);
-        let indices = state.index_buffer.map(|bound| {
-            let BoundIndexBuffer { buffer, offset, index_type, .. } = bound;
-            let size = self.reached_size(buffer, offset, bound.size);
-            // Index buffers are created with whole dwords.
-            IndexBuffer { buffer, offset, size, index_type }
-        });
+        let indices = self.index_buffer().map(|(indices, _)| indices);
         let Some(draw) = draw(indices) else { return Ok(None) };
         let restart = if dynamic.restart { state.restart } else { pipeline.restart };
         if restart && matches!(draw, DirectDraw::Indexed(..)) {
@@ -92,14 +86,7 @@ impl Captures {
         }
         let given = if dynamic.topology { state.topology } else { pipeline.topology };
         let vertex_buffers: Vec<VertexBuffer> = (pipeline.vertex_input.bindings.iter())
-            .map(|binding| {
-                let binding = binding.binding;
-                let bound = state.vertex_buffers.get(binding as usize).copied().unwrap_or_default();
-                let BoundVertexBuffer { buffer, offset, .. } = bound;
-                let size = self.reached_size(buffer, offset, bound.size);
-                let stride = bound.stride.filter(|_| dynamic.stride);
-                VertexBuffer { binding, buffer, offset, size, stride }
-            })
+            .map(|binding| self.vertex_buffer(binding.binding, dynamic.stride))
             .collect();
         let mut push_constants = Vec::new();
         state.restorable.captured_constants(&mut push_constants);

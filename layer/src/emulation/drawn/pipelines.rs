@@ -15,14 +15,13 @@ use crate::emulation::Emulation;
 use crate::emulation::default_attributes::Inputs;
 use crate::emulation::drawn::{Drawing, DrawnPipeline, FoundDrawn};
 use crate::emulation::graphics_pipelines::{
-    flags_of, kind, module_of, rasterized_stream, stage_of,
+    DESCRIPTOR_HEAP, create_module, flags_of, kind, module_of, rasterized_stream, stage_of,
 };
 use crate::emulation::pipelines::{InputPart, PipelineError, ShaderPart, StagePart};
 use crate::emulation::shader_modules::{Stripped, needs_geometry};
 
 type Info = vk::GraphicsPipelineCreateInfo<'static>;
 type Stage = vk::PipelineShaderStageCreateInfo<'static>;
-type Flags = vk::PipelineCreateFlags2KHR;
 
 /// Memory for the create info of a driver's pipeline, which points to it.
 #[derive(Default)]
@@ -76,9 +75,8 @@ pub(in crate::emulation) unsafe fn replaced(
             let modules = words.map(|words| words.map(|words| module(emulation, words, temporary)));
             let [Some(vertex), fragment] = modules else { return Err(PipelineError::Module) };
             let modules = (vertex?, fragment.transpose()?);
-            let list = list_of(merged.drawn.geometry.output_vertices);
-            let pipeline = pipeline_of(merged, input, shader).map_err(PipelineError::Runtime)?;
-            below.draws(drawing, given, info, list, modules);
+            let pipeline = pipeline_of(merged, input, shader)?;
+            below.draws(drawing, given, info, pipeline.list, modules);
             Ok(pipeline)
         });
         match made {
@@ -88,14 +86,30 @@ pub(in crate::emulation) unsafe fn replaced(
                 below.draws_nothing(info);
                 Ok(Some((Some(Ok(None)), below)))
             }
-            Err(error) if emulation.losses.allows(&error) => {
-                tracing::error!("a pipeline with a geometry shader draws nothing: {error}");
-                below.draws_nothing(info);
-                Ok(Some((Some(Err(Arc::new(error))), below)))
-            }
-            Err(error) => Err(error),
+            Err(error) => nothing(emulation, info, error),
         }
     }
+}
+
+/// Changes the create info of a pipeline to one that draws nothing, because of an error.
+///
+/// # Errors
+/// The error, if it must not be [lost](super::super::losses::Losses::allows).
+///
+/// # Safety
+/// The structure is valid for `vkCreateGraphicsPipelines`.
+unsafe fn nothing(
+    emulation: &Emulation,
+    info: &mut Info,
+    error: PipelineError,
+) -> Result<Option<Replaced>, PipelineError> {
+    if !emulation.losses.allows(&error) {
+        return Err(error);
+    }
+    tracing::error!("a pipeline draws nothing: {error}");
+    let mut below = DrawnBelow::default();
+    unsafe { below.draws_nothing(info) };
+    Ok(Some((Some(Err(Arc::new(error))), below)))
 }
 
 /// Whether a pipeline discards what it draws, and this is no dynamic state.
@@ -153,11 +167,7 @@ unsafe fn without_geometry(
                 info.p_stages = below.stages.as_ptr();
                 Ok(Some((None, below)))
             }
-            Err(error) if emulation.losses.allows(&error) => {
-                below.draws_nothing(info);
-                Ok(Some((Some(Err(Arc::new(error))), below)))
-            }
-            Err(error) => Err(error),
+            Err(error) => nothing(emulation, info, error),
         }
     }
 }
@@ -233,7 +243,7 @@ unsafe fn merged(
         if is_library || !libraries.is_empty() {
             return Err(PipelineError::NotDrawn("pipeline libraries"));
         }
-        if flags_of(info).contains(Flags::from_raw(1 << 36)) {
+        if flags_of(info).contains(DESCRIPTOR_HEAP) {
             return Err(PipelineError::NotDrawn("descriptor heaps"));
         }
         if stage_of(stages, vk::ShaderStageFlags::TESSELLATION_CONTROL).is_some() {
@@ -271,7 +281,7 @@ unsafe fn merged(
     }
 }
 
-/// Creates a module for the driver.
+/// Creates a module for the driver, and adds it to `temporary`.
 ///
 /// # Errors
 /// The module cannot be created.
@@ -283,10 +293,7 @@ unsafe fn module(
     words: &[u32],
     temporary: &mut Vec<vk::ShaderModule>,
 ) -> Result<vk::ShaderModule, PipelineError> {
-    let info = vk::ShaderModuleCreateInfo::default().code(words);
-    let made = unsafe { emulation.context().device().create_shader_module(&info, None) };
-    let call = "vkCreateShaderModule";
-    let made = made.map_err(|result| RuntimeError::Vulkan { call, result })?;
+    let made = unsafe { create_module(emulation, words) }?;
     temporary.push(made);
     Ok(made)
 }
@@ -362,7 +369,6 @@ impl DrawnBelow {
     unsafe fn draws_nothing(&mut self, info: &mut Info) {
         unsafe {
             let stages = slice(info.p_stages, info.stage_count);
-            self.stages.clear();
             self.stages.extend(stage_of(stages, vk::ShaderStageFlags::VERTEX));
             self.set_stages(info);
             self.assemble(vk::PrimitiveTopology::TRIANGLE_LIST, info);
